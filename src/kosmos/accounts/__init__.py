@@ -1,0 +1,1 @@
+"""Who may do what: users, tokens, spaces, members, credentials. `access` decides, alone."""

@@ -1,0 +1,1 @@
+"""HTTP: routes over the tasks and accounts, errors as problem+json."""

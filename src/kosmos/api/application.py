@@ -1,0 +1,60 @@
+"""The HTTP application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import sqlalchemy as sa
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from kosmos import __version__
+from kosmos.api import credentials, documents, people, problems, spaces
+from kosmos.api.callers import TheApp
+from kosmos.api.problems import PROBLEMS
+from kosmos.api.requests import RequestShell
+from kosmos.app import open_app
+from kosmos.config import Settings
+from kosmos.domain.clock import Clock, system_clock
+
+API = "/api/v1"
+
+
+class Health(BaseModel):
+    """The server answers and reaches its database."""
+
+    status: str = "ok"
+    version: str = __version__
+
+
+def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
+    """The application, which opens Kosmos when it starts and closes it when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+        async with open_app(settings, clock=clock) as app:
+            api.state.kosmos = app
+            yield
+
+    api = FastAPI(
+        title="Kosmos",
+        version=__version__,
+        summary="Documents as knowledge that agents can rely on.",
+        lifespan=lifespan,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,  # the ready-made page loads scripts from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    problems.install(api)
+    for router in (people.router, spaces.router, credentials.router, documents.router):
+        api.include_router(router, prefix=API, responses=PROBLEMS)
+    api.get("/healthz", tags=["health"])(healthz)
+    api.add_middleware(RequestShell, max_body=settings.max_body_bytes)
+    return api
+
+
+async def healthz(app: TheApp) -> Health:
+    """Whether the server works. Needs no token and tells nothing else."""
+    async with app.bench.db.read() as conn:
+        await conn.execute(sa.text("SELECT 1"))
+    return Health()

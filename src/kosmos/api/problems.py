@@ -1,0 +1,137 @@
+"""Errors as RFC 9457 problem details. The only place where HTTP codes are chosen."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from kosmos import errors
+from kosmos.api.requests import request_id
+
+log = logging.getLogger(__name__)
+
+# The most special class first: the first that an error is an instance of decides.
+_STATUS: tuple[tuple[type[errors.KosmosError], int], ...] = (
+    (errors.TooLarge, 413),
+    (errors.InvalidInput, 422),
+    (errors.Unauthenticated, 401),
+    (errors.Forbidden, 403),
+    (errors.NotFound, 404),
+    (errors.Conflict, 409),
+    (errors.NoCredential, 409),
+    (errors.ProviderError, 502),
+    (errors.EngineUnavailable, 503),
+    (errors.KosmosError, 500),
+)
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do about it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": "about:blank",
+                "title": "NotFound",
+                "status": 404,
+                "detail": "There is no space 0190b1d2-7c3a-7b3e-9d1f-0c5a3e1f2a4b.",
+                "remedy": "List yours with: kosmos spaces list",
+                "request_id": "5f0c6d1e",
+            }
+        }
+    )
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    remedy: str | None = None
+    request_id: str
+    errors: list[dict[str, Any]] | None = None
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem, "description": text, "content": {"application/problem+json": {}}}
+    for code, text in {
+        401: "No valid token",
+        403: "Seen, but not allowed",
+        404: "Not there, or not for you",
+        409: "Does not fit the present state",
+        413: "Too large",
+        422: "Not understood",
+    }.items()
+}
+
+
+def status_of(error: errors.KosmosError) -> int:
+    """The HTTP status for an error."""
+    return next(status for kind, status in _STATUS if isinstance(error, kind))
+
+
+def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """The problem as an HTTP answer."""
+    body = problem.model_dump(exclude_none=True)
+    return JSONResponse(
+        body, problem.status, headers=dict(headers or {}), media_type="application/problem+json"
+    )
+
+
+def install(api: FastAPI) -> None:
+    """Let every error of the application leave as a problem."""
+
+    async def ours(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, errors.KosmosError)  # noqa: S101
+        status = status_of(error)
+        if status >= 500:
+            log.error("request failed", exc_info=error, extra={"request_id": request_id(request.scope)})
+        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+        if isinstance(error, errors.ProviderBusy) and error.retry_after is not None:
+            headers["Retry-After"] = str(int(error.retry_after) + 1)
+        return problem_response(
+            Problem(
+                title=type(error).__name__,
+                status=status,
+                detail=error.message,
+                remedy=error.remedy,
+                request_id=request_id(request.scope),
+            ),
+            headers,
+        )
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)  # noqa: S101
+        # What was sent is not repeated: it may hold a key, and may be no JSON that could be sent back.
+        found = [{"where": [str(part) for part in e["loc"]], "what": str(e["msg"])} for e in error.errors()]
+        return problem_response(
+            Problem(
+                title="InvalidInput",
+                status=422,
+                detail="The request does not have the form that is needed.",
+                remedy="See `errors`; the form is described in /api/v1/openapi.json.",
+                request_id=request_id(request.scope),
+                errors=found,
+            )
+        )
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)  # noqa: S101
+        return problem_response(
+            Problem(
+                title=HTTPStatus(error.status_code).phrase,
+                status=error.status_code,
+                detail=f"{request.method} {request.url.path}: {error.detail}.",
+                remedy="The routes are described in /api/v1/openapi.json.",
+                request_id=request_id(request.scope),
+            ),
+            error.headers,
+        )
+
+    api.add_exception_handler(errors.KosmosError, ours)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(HTTPException, http)

@@ -1,0 +1,287 @@
+"""The forms in which data enters and leaves over HTTP."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from kosmos.domain.accounts import Role, Scope
+from kosmos.domain.credentials import CredentialType
+from kosmos.domain.documents import DocumentStatus
+from kosmos.domain.spaces import SpaceView
+
+T = TypeVar("T")
+
+
+class Shape(BaseModel):
+    """What leaves: read from the attributes of a domain value."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Form(BaseModel):
+    """What enters: unknown fields are refused, so that a misspelt one is noticed."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class Page(BaseModel, Generic[T]):
+    """Some items; `next` goes into `after` to see more, and is null at the end."""
+
+    items: list[T]
+    next: str | None = None
+
+
+class UserOut(Shape):
+    """A user."""
+
+    id: str
+    name: str
+    is_admin: bool
+    created_at: datetime
+
+
+class UserIn(Form):
+    """A new user."""
+
+    name: str = Field(examples=["李雷"])
+    is_admin: bool = False
+
+
+class TokenOut(Shape):
+    """A token, without its secret."""
+
+    id: str
+    name: str
+    scope: Scope
+    expires_at: datetime | None
+    created_at: datetime
+
+
+class TokenIn(Form):
+    """A new token."""
+
+    name: str = Field(examples=["laptop"])
+    scope: Scope = Scope.READ
+    days: int | None = Field(default=None, description="Days until it expires; never if not given.")
+
+
+class NewTokenOut(BaseModel):
+    """A new token with its text, which is shown this once."""
+
+    token: TokenOut
+    text: str = Field(examples=["kosmos_0190b1d2-7c3a-7b3e-9d1f-0c5a3e1f2a4b_…"])
+
+
+class NewUserOut(BaseModel):
+    """A new user with the text of their first token."""
+
+    user: UserOut
+    token: str
+
+
+class SpaceOut(Shape):
+    """A space as the caller sees it."""
+
+    id: str
+    owner_id: str
+    name: str
+    description: str
+    metadata: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    role: Role
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, view: SpaceView) -> "SpaceOut":
+        """From a space and the caller's role in it."""
+        space = view.space
+        fields = {name: getattr(space, name) for name in cls.model_fields if name != "role"}
+        return cls(**fields, role=view.role)
+
+
+class SpaceIn(Form):
+    """A new space."""
+
+    name: str = Field(examples=["Harbor Queue 运维"])
+    description: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class SpaceChange(Form):
+    """Changes to a space; what is not given stays."""
+
+    name: str | None = None
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
+    settings: dict[str, Any] | None = None
+
+
+class MemberOut(Shape):
+    """A member of a space."""
+
+    user_id: str
+    user_name: str
+    role: Role
+
+
+class MemberIn(Form):
+    """A member to add or change."""
+
+    user: str = Field(description="User name or id.", examples=["韩梅梅"])
+    role: Role = Role.VIEWER
+
+
+class CredentialOut(Shape):
+    """A credential; the key never leaves."""
+
+    id: str
+    owner_id: str | None
+    name: str
+    type: CredentialType
+    base_url: str
+    model: str
+    options: Mapping[str, Any]
+    is_default: bool
+    has_key: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class CredentialIn(Form):
+    """A new credential."""
+
+    name: str = Field(examples=["local model"])
+    type: CredentialType
+    base_url: str = Field(examples=["http://127.0.0.1:11434/v1"])
+    model: str = Field(examples=["qwen3:8b"])
+    key: SecretStr | None = None
+    options: dict[str, Any] = {}
+    is_default: bool = False
+    for_instance: bool = False
+
+
+class CredentialChange(Form):
+    """Changes to a credential; what is not given stays."""
+
+    name: str | None = None
+    base_url: str | None = None
+    model: str | None = None
+    key: SecretStr | None = None
+    options: dict[str, Any] | None = None
+    is_default: bool | None = None
+
+
+class ProbeOut(Shape):
+    """What a test call brought."""
+
+    model: str
+    detail: str
+
+
+class LinkOut(Shape):
+    """A credential that a space uses."""
+
+    credential: CredentialOut
+    priority: int
+    weight: float
+
+
+class LinkIn(Form):
+    """How a space uses a credential: higher priority first, weighted choice within a priority."""
+
+    priority: int = 0
+    weight: float = Field(default=1.0, allow_inf_nan=False)
+
+
+class DocumentOut(Shape):
+    """A document."""
+
+    id: str
+    space_id: str
+    source: str
+    filename: str
+    filetype: str
+    size: int
+    source_url: str | None
+    title: str
+    line_count: int
+    status: DocumentStatus
+    error: str | None
+    version: int
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class LinesOut(BaseModel):
+    """Lines of a canonical text; the first one has the number `start_line`."""
+
+    document_id: str
+    start_line: int
+    end_line: int
+    line_count: int
+    lines: list[str]
+
+
+class RouteOut(Shape):
+    """Where one route put a result."""
+
+    rank: int
+    score: float
+
+
+class HitOut(Shape):
+    """A search result."""
+
+    document_id: str
+    source: str
+    title: str
+    chunk_id: str
+    start_line: int
+    end_line: int
+    page: int | None
+    text: str
+    summary: str
+    score: float
+    routes: Mapping[str, RouteOut]
+    origin: str
+
+
+class SearchIn(Form):
+    """A search over the given spaces, or all that the caller may read."""
+
+    query: str = Field(examples=["如何轮换证书"])
+    space_ids: list[str] | None = Field(default=None, max_length=100)
+    k: int = 10
+
+
+class CitationOut(Shape):
+    """Where a statement stands; `quote` is a substring of those lines."""
+
+    marker: str
+    document_id: str
+    source: str
+    start_line: int
+    end_line: int
+    page: int | None
+    quote: str
+
+
+class AnswerOut(Shape):
+    """An answer with its citations."""
+
+    answer: str
+    citations: list[CitationOut]
+    strategy: str
+    usage: Mapping[str, Any]
+    run_id: str
+
+
+class AskIn(Form):
+    """A question to the given spaces, or all that the caller may read."""
+
+    question: str = Field(examples=["How long do the sensor batteries last?"])
+    space_ids: list[str] | None = Field(default=None, max_length=100)

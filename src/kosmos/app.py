@@ -1,0 +1,107 @@
+"""The composition root: builds everything from Settings. Only this module and tests construct engines."""
+
+import asyncio
+import getpass
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from kosmos.accounts.people import make_first_user
+from kosmos.accounts.tokens import authenticate
+from kosmos.blobs.opening import open_blobs
+from kosmos.config import Settings
+from kosmos.db import Database
+from kosmos.db.migrate import ensure_current
+from kosmos.domain.accounts import Principal
+from kosmos.domain.clock import Clock, system_clock
+from kosmos.errors import ConfigError, Unauthenticated
+from kosmos.llm.secrets import SecretBox, open_box, write_private
+from kosmos.store.local import LocalStore
+from kosmos.tasks.workbench import Workbench
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Kosmos, open and ready: the engines, the key box and the settings it was built from."""
+
+    settings: Settings
+    bench: Workbench
+    box: SecretBox
+
+    async def local_user(self) -> Principal:
+        """Who the command line speaks for: the owner of KOSMOS_TOKEN or of the token file."""
+        given = self.settings.token
+        text = given.get_secret_value() if given else await asyncio.to_thread(read_token, self.settings)
+        async with self.bench.db.read() as conn:
+            return await authenticate(conn, text, self.bench.clock())
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncIterator[App]:
+    """Open Kosmos: make the home, bring the tables up to date, make the first owner; close it all after."""
+    make_home(settings)
+    db = Database(settings.database)
+    secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
+    blobs = open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
+    try:
+        await ensure_current(db, upgrade=settings.embedded)
+        bench = Workbench(db=db, blobs=blobs, store=LocalStore(settings.index_folder), clock=clock)
+        await _welcome(settings, bench)
+        key = settings.secret_key.get_secret_value() if settings.secret_key else None
+        yield App(settings=settings, bench=bench, box=open_box(key, settings.key_file))
+    finally:
+        await blobs.close()
+        await db.close()
+
+
+def make_home(settings: Settings) -> None:
+    """The home folder, private to its user, or ConfigError."""
+    home = settings.home
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        usable = os.access(home, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _bad_home(settings, error.strerror or str(error)) from None
+    if not usable:
+        raise _bad_home(settings, "no permission to write")
+
+
+def read_token(settings: Settings) -> str:
+    """The text of the token file."""
+    try:
+        return settings.token_file.read_text().strip()
+    except OSError:
+        raise Unauthenticated(
+            f"There is no token in {settings.token_file}.",
+            remedy="Set KOSMOS_TOKEN, or put a token of yours into that file.",
+        ) from None
+
+
+async def _welcome(settings: Settings, bench: Workbench) -> None:
+    """At the very first start: a local owner, whose token lies in a file that only they can read."""
+    async with bench.db.write() as conn:
+        token = await make_first_user(conn, name=_login(), now=bench.clock())
+        if token is not None:
+            # Before the commit: without the file nobody could ever sign in. A file of an earlier
+            # database that is gone opens nothing any more.
+            settings.token_file.unlink(missing_ok=True)
+            await asyncio.to_thread(write_private, settings.token_file, token + "\n")
+            log.info("first start: made the local owner", extra={"token_file": str(settings.token_file)})
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "owner"
+
+
+def _bad_home(settings: Settings, reason: str) -> ConfigError:
+    return ConfigError(
+        f"The home {settings.home} cannot be used: {reason}.",
+        remedy="Set KOSMOS_HOME to a folder that you may write to.",
+    )

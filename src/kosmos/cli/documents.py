@@ -1,0 +1,206 @@
+"""Commands on documents: add, search, ask, read, list, remove."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kosmos.cli.output import AsJson, console, show, show_rows
+from kosmos.cli.session import with_app
+from kosmos.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from kosmos.app import App
+    from kosmos.domain.accounts import Principal
+    from kosmos.domain.answers import Answer, SearchHit
+    from kosmos.tasks.folders import AddReport
+
+group = typer.Typer(help="Documents of a space.", no_args_is_help=True)
+InSpace = Annotated[str, typer.Option("--space", help="Name or id of the space.")]
+AnySpace = Annotated[
+    str | None, typer.Option("--space", help="Only in this space. Default: all you may read.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands that stand at the top level."""
+    for command in (add, search, ask, read):
+        app.command()(command)
+
+
+async def _space_ids(app: "App", who: "Principal", space: str | None) -> list[str] | None:
+    from kosmos.accounts.access import resolve_space
+
+    if space is None:
+        return None
+    async with app.bench.db.read() as conn:
+        return [(await resolve_space(conn, who, space)).space.id]
+
+
+def add(
+    paths: Annotated[list[Path], typer.Argument(help="Files, or folders to add with all below them.")],
+    space: InSpace = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Add files to a space. What is unchanged is left alone; what has changed becomes a new version."""
+    from kosmos.cli.progress import progress_bar
+    from kosmos.tasks.folders import AddReport, add_paths
+
+    async def work(app: "App", who: "Principal") -> AddReport:
+        with progress_bar("adding", quiet=as_json) as step:
+            return await add_paths(app.bench, who, space, paths, on_step=step)
+
+    report = with_app(work)
+    show(report, as_json, lambda: _show_report(report))
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _show_report(report: "AddReport") -> None:
+    out = console()
+    counts = (
+        f"{len(report.added)} added, {len(report.updated)} updated, "
+        f"{len(report.unchanged)} unchanged, {len(report.skipped)} skipped, {len(report.failed)} failed"
+    )
+    out.print(counts)
+    for heading, items in (("skipped", report.skipped), ("failed", report.failed)):
+        for item in items[:20]:
+            out.print(f"  {heading}: {item.path}: {item.reason}")
+        if len(items) > 20:
+            out.print(f"  … and {len(items) - 20} more {heading}; --json lists all")
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in Chinese or English.")],
+    space: AnySpace = None,
+    k: Annotated[int, typer.Option("--k", help="How many results.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Find the chunks that fit best."""
+    from kosmos.tasks import asking
+
+    async def work(app: "App", who: "Principal") -> "list[SearchHit]":
+        return await asking.search(app.bench, who, query, space_ids=await _space_ids(app, who, space), k=k)
+
+    hits = with_app(work)
+    show(hits, as_json, lambda: _show_hits(hits))
+
+
+def _show_hits(hits: "list[SearchHit]") -> None:
+    out = console()
+    if not hits:
+        out.print("nothing found")
+    for rank, hit in enumerate(hits, start=1):
+        out.print(
+            f"{rank}. {hit.source}:{hit.start_line}-{hit.end_line}  score {hit.score:.2f}", style="bold"
+        )
+        for line in [line for line in hit.text.split("\n") if line.strip()][:4]:
+            out.print(f"   {line}")
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="A question in Chinese or English.")],
+    space: AnySpace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question with citations that can be checked to the letter."""
+    from kosmos.tasks import asking
+
+    async def work(app: "App", who: "Principal") -> "Answer":
+        return await asking.ask(app.bench, who, question, space_ids=await _space_ids(app, who, space))
+
+    answer = with_app(work)
+    show(answer, as_json, lambda: _show_answer(answer))
+
+
+def _show_answer(answer: "Answer") -> None:
+    out = console()
+    out.print(answer.answer)
+    for item in answer.citations:
+        out.print(f"\n[{item.marker}] {item.source}:{item.start_line}-{item.end_line}", style="bold")
+        for line in item.quote.split("\n"):
+            out.print(f"    {line}")
+
+
+def read(
+    document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
+    lines: Annotated[str, typer.Option("--lines", help="Lines to print, as START:END.")] = "1:",
+    space: AnySpace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print lines of a document's canonical text with their numbers."""
+    from kosmos.tasks import documents
+
+    start, end = _parse_lines(lines)
+
+    async def work(app: "App", who: "Principal") -> documents.LineRange:
+        found = await documents.find_document(app.bench, who, document, space=space)
+        return await documents.read_lines(app.bench, who, found.id, start=start, end=end)
+
+    found = with_app(work)
+    body = {"document_id": found.document.id, "start_line": found.start_line, "lines": found.lines}
+
+    def human() -> None:
+        for number, line in enumerate(found.lines, start=found.start_line):
+            sys.stdout.write(f"{number:6d}  {line}\n")
+
+    show(body, as_json, human)
+
+
+def _parse_lines(text: str) -> tuple[int, int | None]:
+    start, colon, end = text.partition(":")
+    try:
+        first = int(start or 1)
+        return first, (int(end) if end else None) if colon else first
+    except ValueError:
+        raise InvalidInput(f"--lines {text!r} is no range.", remedy="Write it as 10:40, 10: or 10.") from None
+
+
+@group.command("list")
+def list_documents(space: InSpace = "default", as_json: AsJson = False) -> None:
+    """List the documents of a space."""
+    from kosmos.accounts.access import resolve_space
+    from kosmos.domain.documents import Document
+    from kosmos.tasks import documents
+
+    async def work(app: "App", who: "Principal") -> list[Document]:
+        async with app.bench.db.read() as conn:
+            space_id = (await resolve_space(conn, who, space)).space.id
+        found: list[Document] = []
+        while batch := await documents.list_documents(
+            app.bench, who, space_id, after=found[-1].id if found else "", limit=1000
+        ):
+            found += batch
+        return found
+
+    show_rows(
+        with_app(work),
+        as_json,
+        {
+            "id": lambda item: item.id,
+            "source": lambda item: item.source,
+            "title": lambda item: item.title,
+            "lines": lambda item: item.line_count,
+            "version": lambda item: item.version,
+            "status": lambda item: item.status,
+        },
+    )
+
+
+@group.command("remove")
+def remove_document(
+    document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
+    space: AnySpace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a document with its chunks, index rows and blobs."""
+    from kosmos.tasks import documents
+
+    async def work(app: "App", who: "Principal") -> str:
+        found = await documents.find_document(app.bench, who, document, space=space)
+        await documents.remove_document(app.bench, who, found.id)
+        return found.id
+
+    removed = with_app(work)
+    show({"removed": removed}, as_json, lambda: console().print(f"removed {removed}"))

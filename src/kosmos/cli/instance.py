@@ -1,0 +1,137 @@
+"""Commands on the instance: doctor, serve, db, gc, and the model double."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kosmos.cli.output import AsJson, console, show
+from kosmos.cli.session import with_app
+
+if TYPE_CHECKING:
+    from kosmos.app import App
+    from kosmos.doctor import Check
+    from kosmos.domain.accounts import Principal
+
+database = typer.Typer(help="The tables and their revision.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands that stand at the top level."""
+    for command in (doctor, serve, gc):
+        app.command()(command)
+    app.command("model-double")(model_double)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what is configured, what works, and what to do about the rest."""
+    from kosmos.config import load_settings
+    from kosmos.doctor import State, examine
+
+    checks = asyncio.run(examine(load_settings()))
+    show(checks, as_json, lambda: _show_checks(checks))
+    if any(check.state is State.PROBLEM for check in checks):
+        raise typer.Exit(1)
+
+
+def _show_checks(checks: "list[Check]") -> None:
+    out = console()
+    marks = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        style = {"ok": "green", "note": "yellow", "problem": "bold red"}[check.state]
+        out.print(marks[check.state], style=style, end=" ")
+        out.print(f"{check.name.ljust(width)}  {check.detail}")
+        if check.remedy:
+            out.print(f"{' ' * (width + 10)}{check.remedy}")
+
+
+def serve(
+    host: Annotated[str | None, typer.Option("--host", help="Address to bind to.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Port to bind to.")] = None,
+) -> None:
+    """Serve the HTTP API. Every request needs a token."""
+    import uvicorn
+
+    from kosmos.api.application import create_api
+    from kosmos.config import load_settings
+    from kosmos.config.logs import configure_logging
+
+    given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    settings = load_settings(**given)
+    configure_logging(settings.log_level, settings.log_format)
+    sys.stderr.write(f"Kosmos at http://{settings.host}:{settings.port} (token in {settings.token_file})\n")
+    uvicorn.run(
+        create_api(settings),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+
+
+def gc(as_json: AsJson = False) -> None:
+    """Remove stored bytes that no document refers to any more."""
+    from kosmos.accounts.access import require_admin
+    from kosmos.tasks.keeping import collect_garbage
+
+    async def work(app: "App", who: "Principal") -> int:
+        require_admin(who)
+        return await collect_garbage(app.bench)
+
+    removed = with_app(work)
+    show({"removed": removed}, as_json, lambda: console().print(f"removed {removed} blobs"))
+
+
+def model_double(
+    script: Annotated[Path, typer.Argument(help="File with its answers, as JSON.")],
+    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 8399,
+) -> None:
+    """Serve a scripted stand-in for an OpenAI-compatible model, for trying things out."""
+    from kosmos.doubles.model_server import serve_forever
+
+    asyncio.run(serve_forever(script, port))
+
+
+@database.command("upgrade")
+def upgrade(as_json: AsJson = False) -> None:
+    """Bring the tables to the revision that this version needs."""
+    from kosmos.app import make_home
+    from kosmos.config import load_settings
+    from kosmos.db import Database
+    from kosmos.db.migrate import HEAD, ensure_current
+
+    settings = load_settings()
+
+    async def run() -> None:
+        make_home(settings)
+        db = Database(settings.database)
+        try:
+            await ensure_current(db, upgrade=True)
+        finally:
+            await db.close()
+
+    asyncio.run(run())
+    show({"revision": HEAD}, as_json, lambda: console().print(f"the database is at revision {HEAD}"))
+
+
+@database.command("current")
+def current(as_json: AsJson = False) -> None:
+    """Print the revision of the tables."""
+    from kosmos.config import load_settings
+    from kosmos.db import Database
+    from kosmos.db.migrate import HEAD, current_revision
+
+    async def run() -> str | None:
+        db = Database(load_settings().database)
+        try:
+            return await current_revision(db)
+        finally:
+            await db.close()
+
+    revision = asyncio.run(run())
+    body = {"revision": revision, "needed": HEAD}
+    show(body, as_json, lambda: console().print(f"{revision or 'none'} (this version needs {HEAD})"))

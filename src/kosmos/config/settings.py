@@ -1,0 +1,78 @@
+"""Everything that can be configured, in one frozen object. Below `app.py` values are passed, not this."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+Url = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class Settings(BaseModel):
+    """Each field is a key of `kosmos.toml` and, upper-cased behind `KOSMOS_`, an environment variable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    home: Path = Field(
+        default=Path("~/.kosmos"), description="Folder that holds everything of the embedded mode."
+    )
+    database_url: Url | None = Field(
+        default=None,
+        description="`sqlite:///path` or `postgresql://user@host/name`. Default: a SQLite file in the home.",
+    )
+    blobs_url: Url | None = Field(
+        default=None,
+        description="A folder, or `s3://bucket/prefix?endpoint=https://…`. Default: a folder in the home.",
+    )
+    s3_access_key: str | None = Field(default=None, description="Access key for an `s3://` blob store.")
+    s3_secret_key: SecretStr | None = Field(default=None, description="Secret key for an `s3://` blob store.")
+    secret_key: SecretStr | None = Field(
+        default=None,
+        description="Key that encrypts credentials (32 bytes, URL-safe base64). "
+        "Default: the file `secret.key` in the home.",
+    )
+    token: SecretStr | None = Field(
+        default=None, description="API token of the command line. Default: the file `token` in the home."
+    )
+    host: str = Field(default="127.0.0.1", description="Address that `kosmos serve` binds to.")
+    port: int = Field(default=8420, ge=1, le=65535, description="Port that `kosmos serve` binds to.")
+    max_body_bytes: int = Field(
+        default=10 * 2**20, ge=1024, description="Largest accepted request body, in bytes."
+    )
+    provider_timeout: float = Field(
+        default=60.0, gt=0, le=3600, description="Seconds to wait for a model provider."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="WARNING", description="Least severe log line that is written."
+    )
+    log_format: Literal["json", "text"] = Field(default="json", description="Form of log lines.")
+
+    @property
+    def database(self) -> str:
+        """The database URL in force."""
+        return self.database_url or f"sqlite:///{self.home / 'kosmos.db'}"
+
+    @property
+    def blobs(self) -> str:
+        """The blob store URL in force."""
+        return self.blobs_url or str(self.home / "blobs")
+
+    @property
+    def index_folder(self) -> Path:
+        """Where the embedded index lives."""
+        return self.home / "index"
+
+    @property
+    def token_file(self) -> Path:
+        """Where the local owner's token lies."""
+        return self.home / "token"
+
+    @property
+    def key_file(self) -> Path:
+        """Where the encryption key lies unless `secret_key` gives it."""
+        return self.home / "secret.key"
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the tables are in the SQLite file of the home, which Kosmos looks after by itself."""
+        return self.database.startswith("sqlite")

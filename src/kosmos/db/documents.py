@@ -1,0 +1,68 @@
+"""Queries on documents."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kosmos.db.tables import document
+from kosmos.db.types import Row
+from kosmos.domain.documents import Document, DocumentStatus
+
+
+def _document(row: Row) -> Document:
+    values = dict(row._mapping)
+    return Document(**{**values, "status": DocumentStatus(values["status"])})
+
+
+def _values(value: Document) -> dict[str, Any]:
+    values = {column.name: getattr(value, column.name) for column in document.c}
+    return values | {"status": value.status.value, "metadata": dict(value.metadata)}
+
+
+async def insert_document(conn: AsyncConnection, value: Document) -> None:
+    """Store a new document."""
+    await conn.execute(document.insert().values(**_values(value)))
+
+
+async def replace_document(conn: AsyncConnection, value: Document) -> None:
+    """Store a new version of a document."""
+    await conn.execute(document.update().where(document.c.id == value.id).values(**_values(value)))
+
+
+async def get_document(conn: AsyncConnection, document_id: str) -> Document | None:
+    """The document of that id."""
+    row = (await conn.execute(sa.select(document).where(document.c.id == document_id))).first()
+    return _document(row) if row else None
+
+
+async def find_by_origin(conn: AsyncConnection, space_id: str, origin: str) -> Document | None:
+    """The document of a space that came from there."""
+    query = sa.select(document).where(document.c.space_id == space_id, document.c.origin == origin)
+    row = (await conn.execute(query)).first()
+    return _document(row) if row else None
+
+
+async def find_by_source(conn: AsyncConnection, space_id: str, source: str) -> list[Document]:
+    """The documents of a space shown under that name."""
+    query = sa.select(document).where(document.c.space_id == space_id, document.c.source == source)
+    return [_document(row) for row in await conn.execute(query.order_by(document.c.id))]
+
+
+async def list_documents(
+    conn: AsyncConnection, space_id: str, *, after: str = "", limit: int = 100
+) -> list[Document]:
+    """The documents of a space, oldest first."""
+    query = sa.select(document).where(document.c.space_id == space_id, document.c.id > after)
+    return [_document(row) for row in await conn.execute(query.order_by(document.c.id).limit(limit))]
+
+
+async def get_documents(conn: AsyncConnection, ids: list[str]) -> dict[str, Document]:
+    """The documents of those ids, by id."""
+    rows = await conn.execute(sa.select(document).where(document.c.id.in_(ids)))
+    return {row.id: _document(row) for row in rows}
+
+
+async def delete_document(conn: AsyncConnection, document_id: str) -> bool:
+    """Remove a document with its chunks; False when there is none."""
+    return (await conn.execute(document.delete().where(document.c.id == document_id))).rowcount == 1

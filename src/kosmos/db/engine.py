@@ -1,0 +1,124 @@
+"""Opens the database and hands out connections: `read()` for looking, `write()` for changing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from kosmos.errors import ConfigError, EngineUnavailable
+
+BUSY_SECONDS = 30
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "PRAGMA foreign_keys=ON",
+    f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}",
+)
+
+
+def parse_url(url: str) -> sa.URL:
+    """The URL with the drivers Kosmos uses, or ConfigError with examples."""
+    remedy = "Use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name."
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise ConfigError("The database URL cannot be read.", remedy=remedy) from None
+    kind = parsed.drivername.split("+", maxsplit=1)[0]
+    if kind == "sqlite" and parsed.database:
+        return parsed.set(drivername="sqlite+aiosqlite")
+    if kind in ("postgresql", "postgres") and parsed.database:
+        return parsed.set(drivername="postgresql+psycopg")
+    raise ConfigError(f"The database URL starts with {kind!r} or names no database.", remedy=remedy)
+
+
+class Database:
+    """The relational database, SQLite or PostgreSQL."""
+
+    def __init__(self, url: str) -> None:
+        self.url = parse_url(url)
+        self.is_sqlite = self.url.drivername.startswith("sqlite")
+        if self.is_sqlite:
+            Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.engine = _engine(self.url)
+        # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
+        self._writer = asyncio.Lock() if self.is_sqlite else None
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection in a transaction that sees one state of the data and changes nothing."""
+        async with _clear_errors(self.url), self.engine.connect() as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A connection in a transaction that commits when the block ends and rolls back when it fails."""
+        if self._writer is None:
+            async with _clear_errors(self.url), self.engine.begin() as conn:
+                yield conn
+            return
+        async with self._writer, _clear_errors(self.url), self.engine.connect() as conn:
+            await conn.execution_options(kosmos_write=True)
+            async with conn.begin():
+                yield conn
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.engine.dispose()
+
+
+def _engine(url: sa.URL) -> AsyncEngine:
+    if url.drivername.startswith("postgresql"):
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise ConfigError(
+                "PostgreSQL is configured, but its driver is not installed.",
+                remedy="Run: pip install 'kosmos[postgres]'",
+            ) from None
+        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+    engine = create_async_engine(url, pool_size=8, max_overflow=8)
+    event.listen(engine.sync_engine, "connect", _on_connect)
+    event.listen(engine.sync_engine, "begin", _on_begin)
+    return engine
+
+
+def _on_connect(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves, see _on_begin
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _on_begin(conn: sa.Connection) -> None:
+    """A writer takes the write lock at once: a reader that turns writer half-way fails as 'locked'."""
+    write = conn.get_execution_options().get("kosmos_write", False)
+    conn.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+@asynccontextmanager
+async def _clear_errors(url: sa.URL) -> AsyncIterator[None]:
+    """Turn what a driver says about an unreachable or damaged database into an error with a remedy."""
+    try:
+        yield
+    except sa.exc.IntegrityError:
+        raise
+    except sa.exc.DBAPIError as error:
+        shown = url.render_as_string(hide_password=True)
+        reason = str(error.orig).strip().split("\n")[0]
+        if "not a database" in reason or "malformed" in reason:
+            raise ConfigError(
+                f"{url.database} is not an intact SQLite database: {reason}.",
+                remedy="Restore it from a backup, or move it away to start anew.",
+            ) from error
+        if isinstance(error, sa.exc.OperationalError):
+            raise EngineUnavailable(
+                f"The database {shown} cannot be used: {reason}.",
+                remedy="Check that it runs, is reachable and writable; `kosmos doctor` tells more.",
+            ) from error
+        raise

@@ -1,0 +1,14 @@
+"""Run by Alembic: takes the connection that `kosmos.db.migrate` opened."""
+
+from alembic import context
+
+from kosmos.db.tables import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    render_as_batch=connection.dialect.name == "sqlite",
+    transaction_per_migration=False,
+)
+context.run_migrations()

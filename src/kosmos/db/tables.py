@@ -1,0 +1,175 @@
+"""The tables. Migrations create them; these declarations are what the queries are written against."""
+
+import sqlalchemy as sa
+
+from kosmos.db.types import ID, JSON, SHA256, UtcDateTime
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+
+def _created() -> sa.Column[object]:
+    return sa.Column("created_at", UtcDateTime(), nullable=False)
+
+
+def _updated() -> sa.Column[object]:
+    return sa.Column("updated_at", UtcDateTime(), nullable=False)
+
+
+def _refers(
+    name: str, target: str, *, nullable: bool = False, ondelete: str = "CASCADE"
+) -> sa.Column[object]:
+    return sa.Column(name, ID, sa.ForeignKey(target, ondelete=ondelete), nullable=nullable, index=True)
+
+
+user = sa.Table(
+    "user",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("name_key", sa.Text, nullable=False, unique=True),
+    sa.Column("is_admin", sa.Boolean, nullable=False),
+    _created(),
+)
+
+api_token = sa.Table(
+    "api_token",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("user_id", "user.id"),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("secret_sha256", SHA256, nullable=False),
+    sa.Column("scope", sa.String(16), nullable=False),
+    sa.Column("expires_at", UtcDateTime()),
+    _created(),
+)
+
+knowledge_space = sa.Table(
+    "knowledge_space",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("owner_id", "user.id", ondelete="RESTRICT"),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("name_key", sa.Text, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("metadata", JSON, nullable=False),
+    sa.Column("settings", JSON, nullable=False),
+    _created(),
+    _updated(),
+    sa.UniqueConstraint("owner_id", "name_key"),
+)
+
+space_member = sa.Table(
+    "space_member",
+    metadata,
+    sa.Column("space_id", ID, sa.ForeignKey("knowledge_space.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("user_id", ID, sa.ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, index=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    _created(),
+    sa.CheckConstraint("role IN ('owner', 'editor', 'viewer')", name="role"),
+)
+
+credential = sa.Table(
+    "credential",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("owner_id", "user.id", nullable=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("type", sa.String(16), nullable=False),
+    sa.Column("base_url", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("options", JSON, nullable=False),
+    sa.Column("is_default", sa.Boolean, nullable=False),
+    sa.Column("encrypted_key", sa.LargeBinary),
+    sa.Column("key_id", sa.String(16)),
+    _created(),
+    _updated(),
+    sa.CheckConstraint("type IN ('SLM', 'LLM', 'VLM', 'EMBEDDING', 'RERANK')", name="type"),
+)
+
+space_credential = sa.Table(
+    "space_credential",
+    metadata,
+    sa.Column("space_id", ID, sa.ForeignKey("knowledge_space.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column(
+        "credential_id", ID, sa.ForeignKey("credential.id", ondelete="CASCADE"), primary_key=True, index=True
+    ),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("weight", sa.Float, nullable=False),
+    _created(),
+    sa.CheckConstraint("weight > 0", name="weight"),
+)
+
+blob = sa.Table(
+    "blob",
+    metadata,
+    sa.Column("sha256", SHA256, primary_key=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _created(),
+)
+
+document = sa.Table(
+    "document",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("space_id", "knowledge_space.id"),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("filename", sa.Text, nullable=False),
+    sa.Column("filetype", sa.String(32), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("source_url", sa.Text),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column(
+        "original_sha256",
+        SHA256,
+        sa.ForeignKey("blob.sha256", ondelete="RESTRICT"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("canonical_sha256", SHA256, sa.ForeignKey("blob.sha256", ondelete="RESTRICT"), index=True),
+    sa.Column("line_count", sa.Integer, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("live_generation", sa.Integer, nullable=False),
+    sa.Column("metadata", JSON, nullable=False),
+    _created(),
+    _updated(),
+    sa.UniqueConstraint("space_id", "origin"),
+    sa.CheckConstraint("status IN ('PENDING', 'PROCESSING', 'READY', 'FAILED')", name="status"),
+)
+
+chunk = sa.Table(
+    "chunk",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("space_id", "knowledge_space.id"),
+    sa.Column("document_id", ID, sa.ForeignKey("document.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    _refers("parent_id", "chunk.id", nullable=True),
+    sa.Column("type", sa.String(16), nullable=False),
+    sa.Column("level", sa.Integer, nullable=False),
+    sa.Column("start_line", sa.Integer, nullable=False),
+    sa.Column("end_line", sa.Integer, nullable=False),
+    sa.Column("raw_content", sa.Text, nullable=False),
+    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("redaction", JSON),
+    sa.Column("token_count", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("from_split", sa.Boolean, nullable=False),
+    sa.Column("merged", sa.Boolean, nullable=False),
+    sa.Column("metadata", JSON, nullable=False),
+    _created(),
+    _updated(),
+    sa.UniqueConstraint("document_id", "generation", "position"),
+    sa.CheckConstraint("type IN ('heading', 'content', 'error')", name="type"),
+    sa.CheckConstraint("start_line >= 1 AND end_line >= start_line", name="lines"),
+)

@@ -1,0 +1,35 @@
+"""Column types that behave the same on SQLite and PostgreSQL."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+Row = sa.Row[*tuple[Any, ...]]
+
+ID = sa.String(36)
+SHA256 = sa.String(64)
+JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+
+
+class UtcDateTime(sa.types.TypeDecorator[datetime]):
+    """An instant. PostgreSQL keeps a `timestamptz`; SQLite a text that sorts by time."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+        """Only aware datetimes go in, so that nothing depends on the machine's time zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise TypeError("naive datetime")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+        """Only aware datetimes come out."""
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,14 @@
+"""Identifiers: strings we make ourselves, ordered by time so that indexes stay compact."""
+
+import os
+import time
+import uuid
+
+
+def new_id() -> str:
+    """A fresh UUID of version 7 (milliseconds since 1970, then randomness) in its usual spelling."""
+    stamp = time.time_ns() // 1_000_000
+    value = (stamp & (2**48 - 1)) << 80 | int.from_bytes(os.urandom(10), "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return str(uuid.UUID(int=value))

@@ -1,0 +1,1 @@
+"""From a source to canonical text and its blocks: plain functions over values."""

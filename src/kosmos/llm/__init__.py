@@ -1,0 +1,1 @@
+"""Models: credentials and their secrets, the choice among them, and the clients that call them."""

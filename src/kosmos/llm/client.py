@@ -1,0 +1,94 @@
+"""Calls to OpenAI-compatible endpoints, with errors named by their consequence."""
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+import openai
+
+from kosmos.domain.credentials import Credential, CredentialType
+from kosmos.errors import ProviderBusy, ProviderRejected, ProviderUnavailable
+
+_NO_KEY = "none"  # local servers want no key, but the client insists on a value
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a test call to a credential brought."""
+
+    model: str
+    detail: str
+
+
+@asynccontextmanager
+async def client_for(
+    credential: Credential, key: str | None, seconds: float
+) -> AsyncIterator[openai.AsyncOpenAI]:
+    """A client that gives up by itself and never retries: retrying is decided above."""
+    client = openai.AsyncOpenAI(
+        base_url=credential.base_url, api_key=key or _NO_KEY, timeout=seconds, max_retries=0
+    )
+    try:
+        async with client, named_errors(credential):
+            yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def named_errors(credential: Credential) -> AsyncIterator[None]:
+    """Turn what the client library raises into our errors, without the key or the answer's text."""
+    who = f"{credential.name} ({credential.model})"
+    check = f"Check it with: kosmos credentials test {credential.name}"
+    try:
+        yield
+    except openai.RateLimitError as error:
+        raise ProviderBusy(f"{who} asks to slow down.", retry_after=_retry_after(error.response)) from error
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        raise ProviderUnavailable(f"{who} did not answer in time.", remedy=check) from error
+    except (openai.APIConnectionError, httpx2.TransportError) as error:
+        raise ProviderUnavailable(
+            f"{who} cannot be reached at {credential.base_url}.", remedy=check
+        ) from error
+    except openai.AuthenticationError as error:
+        raise ProviderRejected(f"{who} refused the key.", remedy="Store a valid key for it.") from error
+    except openai.APIStatusError as error:
+        if error.status_code >= 500:
+            raise ProviderUnavailable(f"{who} failed with HTTP {error.status_code}.", remedy=check) from error
+        raise ProviderRejected(
+            f"{who} refused the request with HTTP {error.status_code}.", remedy=check
+        ) from error
+    except (openai.APIError, ValueError, AttributeError, TypeError, KeyError) as error:
+        raise ProviderUnavailable(f"{who} gave an answer that cannot be read.", remedy=check) from error
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    """Seconds to wait, when the provider says so in seconds."""
+    try:
+        seconds = float(response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+async def probe(credential: Credential, key: str | None, seconds: float) -> Probe:
+    """Make the smallest call that shows that a credential works."""
+    async with client_for(credential, key, seconds) as client:
+        if credential.type is CredentialType.EMBEDDING:
+            made = await client.embeddings.create(model=credential.model, input=["ping"])
+            return Probe(made.model or credential.model, f"dimension {len(made.data[0].embedding)}")
+        if credential.type is CredentialType.RERANK:
+            ranked = await client.post(
+                "/rerank",
+                body={"model": credential.model, "query": "ping", "documents": ["ping", "pong"]},
+                cast_to=dict[str, object],
+            )
+            results = ranked["results"]
+            return Probe(credential.model, f"{len(results) if isinstance(results, list) else 0} results")
+        answer = await client.chat.completions.create(
+            model=credential.model, max_tokens=1, messages=[{"role": "user", "content": "ping"}]
+        )
+        finish = answer.choices[0].finish_reason
+        return Probe(answer.model or credential.model, f"finished by {finish}")

@@ -1,0 +1,1 @@
+"""Finding chunks: terms, weights, search. Plain functions over a store and values."""

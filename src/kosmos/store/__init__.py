@@ -1,0 +1,1 @@
+"""Vector stores: where index rows live and are searched route by route."""

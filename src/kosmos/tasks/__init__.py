@@ -1,0 +1,1 @@
+"""What users ask for, bound to storage: adding, removing, searching, answering."""

