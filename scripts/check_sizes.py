@@ -64,7 +64,8 @@ def parameter_count(function: Function) -> int:
 def check_source(tree: ast.Module, path: str) -> Iterator[str]:
     """Findings that count only in the package itself."""
     for name, function in functions(tree):
-        if (count := parameter_count(function)) > MAX_PARAMETERS:
+        # In the command line a parameter is an option of a command, and a command may have many.
+        if "/cli/" not in path and (count := parameter_count(function)) > MAX_PARAMETERS:
             yield f"{path}:{function.lineno} {name}: {count} parameters, at most {MAX_PARAMETERS}"
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "splitlines":

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 from kosmos.agents.sentences import Sentence, sentences
 from kosmos.domain.answers import Answer, Citation, SearchHit
+from kosmos.domain.blocks import blank_comments
 from kosmos.domain.ids import new_id
+from kosmos.domain.tokens import estimate_tokens
 from kosmos.retrieval.terms import terms
 
 STRATEGY = "extractive"
 MAX_QUOTES = 3
-MIN_COVERAGE = 0.25  # of the weight of the question's terms; below it a sentence only shares common words
+MIN_COVERAGE = 0.2  # of the weight of the question's terms in one chunk; less is a likeness by chance
+NEIGHBOURS = 0.3  # what the sentences before and after count beside a sentence itself
 KEEP_WITHIN = 0.6  # further quotes must reach this part of the best one's score
 
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
     score: float
-    coverage: float
     sentence: Sentence
     hit: SearchHit
 
@@ -26,29 +28,49 @@ class _Scored:
 def answer_extractively(question: str, hits: Sequence[SearchHit]) -> Answer:
     """Quotes from the hits that answer the question best, or a plain word that nothing fits."""
     scored = _score(question, hits)
-    chosen = [item for item in scored if item.coverage >= MIN_COVERAGE][:1]
-    if chosen:
-        rest = [item for item in scored[1:] if item.score >= KEEP_WITHIN * chosen[0].score]
-        chosen += rest[: MAX_QUOTES - 1]
+    chosen = [item for item in scored if item.score >= KEEP_WITHIN * scored[0].score][:MAX_QUOTES]
     citations = tuple(_citation(number, item) for number, item in enumerate(chosen, start=1))
     return Answer(answer=_text(question, citations), citations=citations, strategy=STRATEGY, run_id=new_id())
 
 
 def _score(question: str, hits: Sequence[SearchHit]) -> list[_Scored]:
-    """All sentences of the hits, best first: rare shared terms count, so does the rank of the chunk."""
-    pieces = [
-        (rank, hit, item) for rank, hit in enumerate(hits) for item in sentences(hit.text, hit.start_line)
-    ]
-    bags = [set(terms(item.text)) for _, _, item in pieces]
+    """The sentences that share something with the question, best first.
+
+    Rare shared terms count; so do the neighbours, since an answer often stands beside the question's
+    words, and the rank of the chunk.
+    """
     wanted = set(terms(question))
-    weights = {term: math.log1p(len(bags) / (1 + sum(term in bag for bag in bags))) for term in wanted}
+    found = [(hit, _sentences(hit)) for hit in hits]
+    bags = [[wanted & set(terms(item.text)) for item in items] for _, items in found]
+    weights = _weights(wanted, [bag for group in bags for bag in group])
     total = sum(weights.values()) or 1.0
     scored = []
-    for (rank, hit, item), bag in zip(pieces, bags, strict=True):
-        coverage = sum(weights[term] for term in wanted & bag) / total
-        length = 1 + 0.02 * max(0, len(bag) - 30)  # a long table row covers everything by chance
-        scored.append(_Scored(coverage / length / (1 + 0.15 * rank), coverage, item, hit))
+    for rank, ((hit, items), group) in enumerate(zip(found, bags, strict=True)):
+        covered = [sum(weights[term] for term in bag) / total for bag in group]
+        if sum(weights[term] for term in set().union(*group)) / total < MIN_COVERAGE:
+            continue
+        for at, item in enumerate(items):
+            beside = max(covered[max(0, at - 1) : at] + covered[at + 1 : at + 2], default=0.0)
+            score = (covered[at] + NEIGHBOURS * beside) / (1 + 0.15 * rank) / _length(item)
+            if covered[at] > 0:
+                scored.append(_Scored(score, item, hit))
     return sorted(scored, key=lambda item: -item.score)
+
+
+def _sentences(hit: SearchHit) -> list[Sentence]:
+    """The sentences of a hit that stand in it to the letter: one around a comment does not."""
+    found = sentences(blank_comments(hit.text), hit.start_line)
+    return [item for item in found if item.text in hit.text]
+
+
+def _weights(wanted: set[str], bags: Sequence[set[str]]) -> dict[str, float]:
+    """How telling each term of the question is: the rarer among the sentences, the more."""
+    return {term: math.log1p(len(bags) / (1 + sum(term in bag for bag in bags))) for term in wanted}
+
+
+def _length(item: Sentence) -> float:
+    """A very long sentence or table row covers everything by chance."""
+    return 1 + max(0, estimate_tokens(item.text) - 60) / 120
 
 
 def _citation(number: int, item: _Scored) -> Citation:

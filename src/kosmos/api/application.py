@@ -13,7 +13,7 @@ from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
 from kosmos.api.requests import RequestShell
 from kosmos.app import open_app
-from kosmos.config import Settings
+from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
 
 API = "/api/v1"
@@ -51,6 +51,11 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)
     return api
+
+
+def from_environment() -> FastAPI:
+    """The application as the environment and `kosmos.toml` configure it; what `kosmos serve` runs."""
+    return create_api(load_settings())
 
 
 async def healthz(app: TheApp) -> Health:

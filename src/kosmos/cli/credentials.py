@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(metavar="CREDENTIAL", help="Name or id of t
 
 
 @group.command("add")
-def add(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+def add(
     name: Annotated[str, typer.Argument(help="What to call it.")],
     kind: Annotated[CredentialType, typer.Option("--type", help="What kind of model it opens.")],
     base_url: Annotated[

@@ -55,7 +55,6 @@ def serve(
     """Serve the HTTP API. Every request needs a token."""
     import uvicorn
 
-    from kosmos.api.application import create_api
     from kosmos.config import load_settings
     from kosmos.config.logs import configure_logging
 
@@ -63,8 +62,10 @@ def serve(
     settings = load_settings(**given)
     configure_logging(settings.log_level, settings.log_format)
     sys.stderr.write(f"Kosmos at http://{settings.host}:{settings.port} (token in {settings.token_file})\n")
+    # By name: the rooms of one row know nothing of each other.
     uvicorn.run(
-        create_api(settings),
+        "kosmos.api.application:from_environment",
+        factory=True,
         host=settings.host,
         port=settings.port,
         log_config=None,

@@ -49,8 +49,9 @@ class Patience:
         self._over.set()
 
     async def wait(self, receive: Receive, seconds: float) -> bool:
-        """Whether the time has passed undisturbed."""
+        """Whether the time has passed undisturbed. Even no time at all gives other requests a turn."""
         if seconds <= 0:
+            await asyncio.sleep(0)
             return True
         signs = {asyncio.create_task(_client_leaves(receive)), asyncio.create_task(self._over.wait())}
         try:
