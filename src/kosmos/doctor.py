@@ -5,11 +5,13 @@ import importlib.util
 import os
 import platform
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos import __version__
 from kosmos.accounts.tokens import authenticate
@@ -19,6 +21,7 @@ from kosmos.config import Settings
 from kosmos.db import Database, tables
 from kosmos.db.credentials import foreign_keys_in_use
 from kosmos.db.migrate import HEAD, current_revision, known_revisions
+from kosmos.db.users import has_users
 from kosmos.domain.clock import system_clock
 from kosmos.domain.credentials import CredentialType
 from kosmos.errors import KosmosError
@@ -26,10 +29,10 @@ from kosmos.llm.secrets import open_box
 
 EXTRAS = {
     "postgres": (("psycopg",), "PostgreSQL for the tables"),
-    "redis": (("redis", "dramatiq"), "Redis and Dramatiq workers"),
-    "milvus": (("pymilvus",), "Milvus for the index"),
-    "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images"),
-    "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files"),
+    "redis": (("redis", "dramatiq"), "Redis and Dramatiq workers (nothing uses it yet)"),
+    "milvus": (("pymilvus",), "Milvus for the index (nothing uses it yet)"),
+    "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images (nothing uses it yet)"),
+    "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files (nothing uses it yet)"),
 }
 
 
@@ -69,6 +72,8 @@ async def _guarded(
         return await check(settings)
     except KosmosError as error:
         return [Check(name, State.PROBLEM, error.message, error.remedy)]
+    except OSError as error:
+        return [Check(name, State.PROBLEM, str(error), "Check the path and its permissions.")]
 
 
 def _python() -> Check:
@@ -86,12 +91,9 @@ async def _home(settings: Settings) -> list[Check]:
 
 
 async def _database(settings: Settings) -> list[Check]:
-    db = Database(settings.database)
-    shown = db.url.render_as_string(hide_password=True)
-    try:
-        revision = await current_revision(db)
-    finally:
-        await db.close()
+    shown = sa.make_url(settings.database).render_as_string(hide_password=True)
+    async with _open(settings) as (revision, _):
+        pass
     if revision == HEAD:
         return [Check("database", State.OK, f"{shown}, revision {revision}")]
     if revision is None and settings.embedded:
@@ -101,6 +103,21 @@ async def _database(settings: Settings) -> list[Check]:
         return [Check("database", State.PROBLEM, detail, "Install a newer Kosmos.")]
     detail = f"{shown} is of revision {revision or 'none'}; {HEAD} is needed"
     return [Check("database", State.PROBLEM, detail, "Make a backup, then run: kosmos db upgrade")]
+
+
+@asynccontextmanager
+async def _open(settings: Settings) -> AsyncIterator[tuple[str | None, AsyncConnection | None]]:
+    """The revision of the database, and a connection if that is the one this version works with."""
+    db = Database(settings.database)
+    try:
+        revision = await current_revision(db)
+        if revision != HEAD:
+            yield revision, None
+            return
+        async with db.read() as conn:
+            yield revision, conn
+    finally:
+        await db.close()
 
 
 async def _blobs(settings: Settings) -> list[Check]:
@@ -114,59 +131,50 @@ async def _blobs(settings: Settings) -> list[Check]:
 
 
 async def _key(settings: Settings) -> list[Check]:
-    if settings.secret_key is None and not settings.key_file.exists():
-        return [Check("encryption key", State.OK, f"{settings.key_file}, made at the first start")]
-    key = settings.secret_key.get_secret_value() if settings.secret_key else None
-    box = await asyncio.to_thread(open_box, key, settings.key_file)
-    where = "KOSMOS_SECRET_KEY" if key else str(settings.key_file)
-    db = Database(settings.database)
-    try:
-        if await current_revision(db) == HEAD:
-            async with db.read() as conn:
-                if foreign := await foreign_keys_in_use(conn, box.key_id):
-                    remedy = "Restore the former key, or remove those credentials and add them again."
-                    detail = f"{foreign} stored keys were encrypted with another key than the one in {where}"
-                    return [Check("encryption key", State.PROBLEM, detail, remedy)]
-    finally:
-        await db.close()
-    return [Check("encryption key", State.OK, where)]
+    name, given = "encryption key", settings.secret_key
+    where = "KOSMOS_SECRET_KEY" if given else str(settings.key_file)
+    missing = given is None and not settings.key_file.exists()
+    key_id = ""
+    if not missing:
+        text = given.get_secret_value() if given else None
+        key_id = (await asyncio.to_thread(open_box, text, settings.key_file)).key_id
+    async with _open(settings) as (_, conn):
+        foreign = await foreign_keys_in_use(conn, key_id) if conn else 0
+    if foreign:
+        detail = f"{foreign} stored keys were encrypted with another key than the one in {where}"
+        if missing:
+            detail = f"{where} is gone, and {foreign} stored keys were encrypted with it"
+        remedy = "Restore the former key, or remove those credentials and add them again."
+        return [Check(name, State.PROBLEM, detail, remedy)]
+    return [Check(name, State.OK, f"{where}, made at the first start" if missing else where)]
 
 
 async def _token(settings: Settings) -> list[Check]:
-    where = "KOSMOS_TOKEN" if settings.token else str(settings.token_file)
-    if settings.token is None and not settings.token_file.exists():
-        state = State.OK if settings.embedded else State.NOTE
-        return [Check("token", state, f"{where}, made at the first start")]
-    text = settings.token.get_secret_value() if settings.token else read_token(settings)
-    db = Database(settings.database)
-    try:
-        if await current_revision(db) != HEAD:
+    given = settings.token
+    where = "KOSMOS_TOKEN" if given else str(settings.token_file)
+    async with _open(settings) as (_, conn):
+        if given is None and not settings.token_file.exists():
+            if conn is None or not await has_users(conn):
+                return [Check("token", State.OK, f"{where}, made at the first start")]
+            remedy = "Set KOSMOS_TOKEN, or put a token of yours into that file."
+            return [Check("token", State.PROBLEM, f"{where} is gone", remedy)]
+        if conn is None:
             return [Check("token", State.NOTE, f"{where}; the database is not ready to check it")]
-        async with db.read() as conn:
-            who = await authenticate(conn, text, system_clock())
-    finally:
-        await db.close()
+        text = given.get_secret_value() if given else read_token(settings)
+        who = await authenticate(conn, text, system_clock())
     return [Check("token", State.OK, f"{where}: user {who.user.name!r}, scope {who.scope}")]
 
 
 async def _models(settings: Settings) -> list[Check]:
-    """Kosmos works without any model; what a credential of each type would add is said."""
-    db = Database(settings.database)
-    counts: dict[str, int] = {}
-    try:
-        if await current_revision(db) == HEAD:
-            query = sa.select(tables.credential.c.type, sa.func.count()).group_by(tables.credential.c.type)
-            async with db.read() as conn:
-                counts = {row[0]: row[1] for row in await conn.execute(query)}
-    finally:
-        await db.close()
+    """Kosmos works without any model."""
+    query = sa.select(tables.credential.c.type, sa.func.count()).group_by(tables.credential.c.type)
+    async with _open(settings) as (_, conn):
+        counts = {row[0]: row[1] for row in await conn.execute(query)} if conn else {}
     found = [f"{kind} × {counts[kind]}" for kind in CredentialType if counts.get(kind)]
     if found:
         return [Check("models", State.OK, ", ".join(found))]
-    remedy = "kosmos credentials add NAME --type LLM --base-url URL --model MODEL"
-    return [
-        Check("models", State.NOTE, "no credential: answers are exact quotes", f"For written ones: {remedy}")
-    ]
+    remedy = "Add one: kosmos credentials add NAME --type LLM --base-url URL --model MODEL"
+    return [Check("models", State.NOTE, "no credential; search and exact quotes need none", remedy)]
 
 
 def _server(settings: Settings) -> Check:

@@ -11,6 +11,7 @@ from kosmos.domain.accounts import Principal, Role, Scope
 from kosmos.domain.credentials import Credential
 from kosmos.domain.documents import Document
 from kosmos.domain.spaces import SpaceView
+from kosmos.domain.values import storable
 from kosmos.errors import Forbidden, InvalidInput, NotFound
 
 _SCOPE_FOR = {Role.VIEWER: Scope.READ, Role.EDITOR: Scope.WRITE, Role.OWNER: Scope.ADMIN}
@@ -36,7 +37,7 @@ async def require_space(
     conn: AsyncConnection, who: Principal, space_id: str, *, need: Role = Role.VIEWER
 ) -> SpaceView:
     """The space, if the caller has at least that role in it."""
-    view = await spaces.view_space(conn, who.user.id, space_id)
+    view = await spaces.view_space(conn, who.user.id, space_id) if storable(space_id) else None
     if view is None:
         raise NotFound(f"There is no space {space_id}.", remedy="List yours with: kosmos spaces list")
     return _with_role(who, view, need)
@@ -46,9 +47,12 @@ async def resolve_space(
     conn: AsyncConnection, who: Principal, name_or_id: str, *, need: Role = Role.VIEWER
 ) -> SpaceView:
     """The space of that name or id, if the caller has at least that role in it; their own comes first."""
-    found = await spaces.find_views(conn, who.user.id, name_or_id)
+    found = await spaces.find_views(conn, who.user.id, name_or_id) if storable(name_or_id) else []
     if not found:
-        raise NotFound(f"There is no space {name_or_id!r}.", remedy="List yours with: kosmos spaces list")
+        raise NotFound(
+            f"There is no space {name_or_id!r}.",
+            remedy="List yours with: kosmos spaces list; make one with: kosmos spaces create NAME",
+        )
     if len(found) > 1 and found[0].space.owner_id != who.user.id:
         ids = ", ".join(view.space.id for view in found)
         raise InvalidInput(f"Several spaces are called {name_or_id!r}.", remedy=f"Give the id: {ids}")
@@ -65,7 +69,7 @@ async def require_document(
     conn: AsyncConnection, who: Principal, document_id: str, *, need: Role = Role.VIEWER
 ) -> Document:
     """The document, if the caller has at least that role in its space."""
-    document = await documents.get_document(conn, document_id)
+    document = await documents.get_document(conn, document_id) if storable(document_id) else None
     view = await spaces.view_space(conn, who.user.id, document.space_id) if document else None
     if document is None or view is None:
         raise NotFound(f"There is no document {document_id}.", remedy="List them with: kosmos documents list")
@@ -78,11 +82,12 @@ async def require_credential(
 ) -> Credential:
     """The credential, if the caller may see it, and change it when that is wanted."""
     require_scope(who, Scope.ADMIN if change else Scope.READ)
-    credential = await credentials.get_credential(conn, credential_id)
+    credential = await credentials.get_credential(conn, credential_id) if storable(credential_id) else None
     mine = credential is not None and credential.owner_id == who.user.id
     of_instance = credential is not None and credential.owner_id is None
-    visible = mine or of_instance or await credentials.is_linked_to_member(conn, who.user.id, credential_id)
-    if credential is None or not visible:
+    if credential is None or not (
+        mine or of_instance or await credentials.is_linked_to_member(conn, who.user.id, credential_id)
+    ):
         raise NotFound(
             f"There is no credential {credential_id}.", remedy="List yours with: kosmos credentials list"
         )

@@ -7,15 +7,17 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.access import require_admin, require_credential, require_scope, require_space
 from kosmos.db import credentials as rows
+from kosmos.db.spaces import lock_space
 from kosmos.domain.accounts import Principal, Role, Scope
 from kosmos.domain.credentials import Credential, CredentialLink, CredentialType
 from kosmos.domain.ids import new_id
 from kosmos.domain.names import clean_name
-from kosmos.domain.values import check_json
+from kosmos.domain.values import check_json, storable
 from kosmos.errors import ConfigError, InvalidInput, NotFound
 from kosmos.llm.choice import order_links
 from kosmos.llm.secrets import SecretBox
@@ -136,6 +138,7 @@ async def link_credential(
             "The weight must be above 0 and at most 1,000,000; the priority within ±1,000,000.",
             remedy="Use 1 unless several credentials share the work.",
         )
+    await lock_space(conn, space_id)
     await rows.put_link(conn, space_id, credential_id, priority=priority, weight=weight, now=now)
     return CredentialLink(space_id=space_id, credential=credential, priority=priority, weight=weight)
 
@@ -143,7 +146,7 @@ async def link_credential(
 async def unlink_credential(conn: AsyncConnection, who: Principal, space_id: str, credential_id: str) -> None:
     """Take a credential away from a space."""
     await require_space(conn, who, space_id, need=Role.OWNER)
-    if not await rows.delete_link(conn, space_id, credential_id):
+    if not storable(credential_id) or not await rows.delete_link(conn, space_id, credential_id):
         raise NotFound("That credential is not linked to this space.", remedy="List the links first.")
 
 
@@ -178,13 +181,14 @@ def check_url(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         well_formed = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
+        httpx2.URL(url.strip())  # what the client cannot read, nobody can call
+    except (ValueError, httpx2.InvalidURL):
         raise InvalidInput("The base URL cannot be read.", remedy=remedy) from None
     if not well_formed or len(url) > 2000 or any(ord(char) <= 32 for char in url.strip()):
         raise InvalidInput("The base URL must be an http or https address.", remedy=remedy)
-    if parts.username is not None or parts.query or parts.fragment:
+    if parts.username is not None or "?" in url or "#" in url:
         raise InvalidInput(
-            "The base URL may hold no user, query or fragment.", remedy="Give the key with --key."
+            "The base URL may hold no user, query or fragment.", remedy="Give the key apart from the address."
         )
     return url.strip().rstrip("/")
 
@@ -192,9 +196,10 @@ def check_url(url: str) -> str:
 async def _seal(conn: AsyncConnection, key: str | None, box: SecretBox) -> bytes | None:
     if not key:
         return None
-    if len(key) > MAX_KEY or not key.isprintable() or not key.isascii():
+    if len(key) > MAX_KEY or not key.isprintable() or not key.isascii() or key != key.strip():
         raise InvalidInput(
-            f"A key is at most {MAX_KEY} printable ASCII characters.", remedy="Check what you pasted."
+            f"A key is at most {MAX_KEY} printable ASCII characters without blanks around them.",
+            remedy="Check what you pasted.",
         )
     if count := await rows.foreign_keys_in_use(conn, box.key_id):
         raise ConfigError(

@@ -35,6 +35,9 @@ async def make_first_user(conn: AsyncConnection, *, name: str, now: datetime) ->
     """The owner of a new instance with a space; the text of their token, or None if somebody is there."""
     if await users.has_users(conn):
         return None
+    await users.lock_users(conn)
+    if await users.has_users(conn):  # another process was faster
+        return None
     user, token = await _make_user(conn, name=name, is_admin=True, now=now)
     await make_space(conn, user.id, name=FIRST_SPACE, description="", now=now)
     return token

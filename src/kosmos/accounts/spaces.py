@@ -13,7 +13,7 @@ from kosmos.domain.accounts import Member, Principal, Role, Scope
 from kosmos.domain.ids import new_id
 from kosmos.domain.names import clean_name
 from kosmos.domain.spaces import Space, SpaceView
-from kosmos.domain.values import check_json, check_text
+from kosmos.domain.values import check_json, check_text, storable
 from kosmos.errors import Conflict, NotFound
 
 MAX_DESCRIPTION = 4000
@@ -110,6 +110,7 @@ async def put_member(
         raise NotFound(
             f"There is no user {user!r}.", remedy="An administrator adds users: kosmos users add NAME"
         )
+    await spaces.lock_space(conn, space_id)
     if role is not Role.OWNER:
         await _keep_an_owner(conn, space_id, found.id)
     await spaces.put_member(conn, space_id, found.id, role=role, now=now)
@@ -121,8 +122,9 @@ async def remove_member(conn: AsyncConnection, who: Principal, space_id: str, us
     leaving = user_id == who.user.id
     await require_space(conn, who, space_id, need=Role.VIEWER if leaving else Role.OWNER)
     require_scope(who, Scope.ADMIN)
+    await spaces.lock_space(conn, space_id)
     await _keep_an_owner(conn, space_id, user_id)
-    if not await spaces.delete_member(conn, space_id, user_id):
+    if not storable(user_id) or not await spaces.delete_member(conn, space_id, user_id):
         raise NotFound(f"{user_id} is no member of this space.", remedy="List the members first.")
 
 

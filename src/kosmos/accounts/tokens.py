@@ -12,11 +12,12 @@ from kosmos.db import users
 from kosmos.domain.accounts import Principal, Scope, Token
 from kosmos.domain.ids import new_id
 from kosmos.domain.names import clean_name
+from kosmos.domain.values import storable
 from kosmos.errors import InvalidInput, NotFound, Unauthenticated
 
 PREFIX = "kosmos"
 MAX_DAYS = 3650
-_SIGN_IN = "Send a valid token: Authorization: Bearer kosmos_…"
+_SIGN_IN = "Check KOSMOS_TOKEN or the token file; over HTTP send: Authorization: Bearer kosmos_…"
 
 
 def _hash(secret: str) -> str:
@@ -63,7 +64,8 @@ async def authenticate(conn: AsyncConnection, text: str, now: datetime) -> Princ
     """Who presents this token; one answer for every way in which it can be wrong."""
     prefix, _, rest = text.partition("_")
     token_id, _, secret = rest.partition("_")
-    found = await users.find_token(conn, token_id) if prefix == PREFIX and len(text) < 200 else None
+    well_formed = prefix == PREFIX and len(text) < 200 and storable(text)
+    found = await users.find_token(conn, token_id) if well_formed else None
     if found is None or not hmac.compare_digest(found[1], _hash(secret)):
         raise Unauthenticated(remedy=_SIGN_IN)
     token = found[0]
@@ -83,5 +85,5 @@ async def list_tokens(conn: AsyncConnection, who: Principal) -> list[Token]:
 async def revoke_token(conn: AsyncConnection, who: Principal, token_id: str) -> None:
     """Remove one of the caller's tokens; from then on it opens nothing."""
     require_scope(who, Scope.ADMIN)
-    if not await users.delete_token(conn, who.user.id, token_id):
+    if not storable(token_id) or not await users.delete_token(conn, who.user.id, token_id):
         raise NotFound(f"There is no token {token_id}.", remedy="List yours with: kosmos tokens list")

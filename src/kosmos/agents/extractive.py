@@ -15,6 +15,10 @@ STRATEGY = "extractive"
 MAX_QUOTES = 3
 MIN_COVERAGE = 0.2  # of the weight of the question's terms in one chunk; less is a likeness by chance
 NEIGHBOURS = 0.3  # what the sentences before and after count beside a sentence itself
+# Words that ask rather than tell, as in "how long"; they would find every long thing.
+ASKING = frozenset(
+    terms("long much many often far old soon mean tell happen possible 怎么 什么 多久 多少 如何 吗 呢")
+)
 KEEP_WITHIN = 0.6  # further quotes must reach this part of the best one's score
 
 
@@ -27,8 +31,9 @@ class _Scored:
 
 def answer_extractively(question: str, hits: Sequence[SearchHit]) -> Answer:
     """Quotes from the hits that answer the question best, or a plain word that nothing fits."""
-    scored = _score(question, hits)
-    chosen = [item for item in scored if item.score >= KEEP_WITHIN * scored[0].score][:MAX_QUOTES]
+    scored = {item.sentence.text: item for item in reversed(_score(question, hits))}  # each text once
+    ranked = sorted(scored.values(), key=lambda item: -item.score)
+    chosen = [item for item in ranked if item.score >= KEEP_WITHIN * ranked[0].score][:MAX_QUOTES]
     citations = tuple(_citation(number, item) for number, item in enumerate(chosen, start=1))
     return Answer(answer=_text(question, citations), citations=citations, strategy=STRATEGY, run_id=new_id())
 
@@ -39,7 +44,7 @@ def _score(question: str, hits: Sequence[SearchHit]) -> list[_Scored]:
     Rare shared terms count; so do the neighbours, since an answer often stands beside the question's
     words, and the rank of the chunk.
     """
-    wanted = set(terms(question))
+    wanted = set(terms(question)) - ASKING
     found = [(hit, _sentences(hit)) for hit in hits]
     bags = [[wanted & set(terms(item.text)) for item in items] for _, items in found]
     weights = _weights(wanted, [bag for group in bags for bag in group])
@@ -58,9 +63,13 @@ def _score(question: str, hits: Sequence[SearchHit]) -> list[_Scored]:
 
 
 def _sentences(hit: SearchHit) -> list[Sentence]:
-    """The sentences of a hit that stand in it to the letter: one around a comment does not."""
-    found = sentences(blank_comments(hit.text), hit.start_line)
-    return [item for item in found if item.text in hit.text]
+    """The sentences of a hit that stand at their lines to the letter: one around a comment does not."""
+    lines, before = hit.text.split("\n"), hit.start_line
+    return [
+        item
+        for item in sentences(blank_comments(hit.text), before)
+        if item.text in "\n".join(lines[item.start_line - before : item.end_line - before + 1])
+    ]
 
 
 def _weights(wanted: set[str], bags: Sequence[set[str]]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -26,6 +27,12 @@ class Health(BaseModel):
     version: str = __version__
 
 
+class _Api(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """The description of every route."""
+        return problems.describe(super().openapi())
+
+
 def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     """The application, which opens Kosmos when it starts and closes it when it ends."""
 
@@ -35,7 +42,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
             api.state.kosmos = app
             yield
 
-    api = FastAPI(
+    api = _Api(
         title="Kosmos",
         version=__version__,
         summary="Documents as knowledge that agents can rely on.",
@@ -43,6 +50,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         openapi_url=f"{API}/openapi.json",
         docs_url=None,  # the ready-made page loads scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(api)

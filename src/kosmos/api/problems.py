@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problem details. The only place where HTTP codes are chosen."""
 
+import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -29,6 +30,9 @@ _STATUS: tuple[tuple[type[errors.KosmosError], int], ...] = (
     (errors.EngineUnavailable, 503),
     (errors.KosmosError, 500),
 )
+
+
+_REMEDIES = {413: "Send less at a time, or raise KOSMOS_MAX_BODY_BYTES."}
 
 
 class Problem(BaseModel):
@@ -69,6 +73,28 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+MAX_ERRORS = 20
+
+
+class _ProblemResponse(JSONResponse):
+    media_type = "application/problem+json"
+
+    def render(self, content: Any) -> bytes:
+        """As JSON; a message may repeat what was sent, were it half a surrogate pair."""
+        return json.dumps(content, ensure_ascii=False).encode(errors="replace")
+
+
+def describe(schema: dict[str, Any]) -> dict[str, Any]:
+    """OpenAPI with problems under their own media type: FastAPI knows one type for a whole route."""
+    for item in schema["paths"].values():
+        for operation in item.values():
+            for response in operation["responses"].values():
+                content = response.get("content", {})
+                if "application/problem+json" in content and "application/json" in content:
+                    content["application/problem+json"] = content.pop("application/json")
+    return schema
+
+
 def status_of(error: errors.KosmosError) -> int:
     """The HTTP status for an error."""
     return next(status for kind, status in _STATUS if isinstance(error, kind))
@@ -76,9 +102,8 @@ def status_of(error: errors.KosmosError) -> int:
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """The problem as an HTTP answer."""
-    body = problem.model_dump(exclude_none=True)
-    return JSONResponse(
-        body, problem.status, headers=dict(headers or {}), media_type="application/problem+json"
+    return _ProblemResponse(
+        problem.model_dump(exclude_none=True), problem.status, headers=dict(headers or {})
     )
 
 
@@ -107,7 +132,10 @@ def install(api: FastAPI) -> None:
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101
         # What was sent is not repeated: it may hold a key, and may be no JSON that could be sent back.
-        found = [{"where": [str(part) for part in e["loc"]], "what": str(e["msg"])} for e in error.errors()]
+        found = [
+            {"where": [str(part)[:100] for part in e["loc"]], "what": str(e["msg"])}
+            for e in error.errors()[:MAX_ERRORS]
+        ]
         return problem_response(
             Problem(
                 title="InvalidInput",
@@ -126,7 +154,7 @@ def install(api: FastAPI) -> None:
                 title=HTTPStatus(error.status_code).phrase,
                 status=error.status_code,
                 detail=f"{request.method} {request.url.path}: {error.detail}.",
-                remedy="The routes are described in /api/v1/openapi.json.",
+                remedy=_REMEDIES.get(error.status_code, "The routes are described in /api/v1/openapi.json."),
                 request_id=request_id(request.scope),
             ),
             error.headers,

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from kosmos.domain.accounts import Role, Scope
 from kosmos.domain.credentials import CredentialType
@@ -12,6 +12,7 @@ from kosmos.domain.documents import DocumentStatus
 from kosmos.domain.spaces import SpaceView
 
 T = TypeVar("T")
+SpaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z-]{1,36}$")]
 
 
 class Shape(BaseModel):
@@ -113,7 +114,7 @@ class SpaceIn(Form):
 class SpaceChange(Form):
     """Changes to a space; what is not given stays."""
 
-    name: str | None = None
+    name: str | None = Field(default=None, examples=["Harbor Queue 值班"])
     description: str | None = None
     metadata: dict[str, Any] | None = None
     settings: dict[str, Any] | None = None
@@ -168,7 +169,7 @@ class CredentialChange(Form):
 
     name: str | None = None
     base_url: str | None = None
-    model: str | None = None
+    model: str | None = Field(default=None, examples=["qwen3:14b"])
     key: SecretStr | None = None
     options: dict[str, Any] | None = None
     is_default: bool | None = None
@@ -192,8 +193,8 @@ class LinkOut(Shape):
 class LinkIn(Form):
     """How a space uses a credential: higher priority first, weighted choice within a priority."""
 
-    priority: int = 0
-    weight: float = Field(default=1.0, allow_inf_nan=False)
+    priority: int = Field(default=0, examples=[10])
+    weight: float = Field(default=1.0, allow_inf_nan=False, examples=[1.0])
 
 
 class DocumentOut(Shape):
@@ -254,7 +255,7 @@ class SearchIn(Form):
     """A search over the given spaces, or all that the caller may read."""
 
     query: str = Field(examples=["如何轮换证书"])
-    space_ids: list[str] | None = Field(default=None, max_length=100)
+    space_ids: list[SpaceId] | None = Field(default=None, max_length=100)
     k: int = 10
 
 
@@ -284,4 +285,4 @@ class AskIn(Form):
     """A question to the given spaces, or all that the caller may read."""
 
     question: str = Field(examples=["How long do the sensor batteries last?"])
-    space_ids: list[str] | None = Field(default=None, max_length=100)
+    space_ids: list[SpaceId] | None = Field(default=None, max_length=100)

@@ -6,7 +6,7 @@ Only starts are decided; each chunk ends where the next begins, so gaps and over
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kosmos.domain.blocks import Block
+from kosmos.domain.blocks import Block, without_comments
 from kosmos.domain.chunks import CONTENT_LEVEL, ChunkDraft, ChunkType
 from kosmos.domain.tokens import estimate_tokens
 
@@ -71,5 +71,5 @@ def _build(lines: Sequence[str], starts: Sequence[Block], ends: Sequence[int]) -
 
 def _summary(raw: str) -> str:
     """The first words: an extract, not a paraphrase."""
-    text = " ".join(raw.split())
+    text = " ".join(without_comments(raw).split())
     return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1].rstrip() + "…"

@@ -1,5 +1,6 @@
 """Commands on spaces, members, tokens and users."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,7 +43,7 @@ def list_spaces(as_json: AsJson = False) -> None:
 
 @spaces.command("create")
 def create_space(
-    name: str,
+    name: Annotated[str, typer.Argument(help="What to call it.")],
     description: Annotated[str, typer.Option("--description", help="What it is for.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -120,7 +121,11 @@ def share_space(
 
 
 @spaces.command("unshare")
-def unshare_space(space: SpaceName, user: str, as_json: AsJson = False) -> None:
+def unshare_space(
+    space: SpaceName,
+    user: Annotated[str, typer.Argument(help="Name or id of the user.")],
+    as_json: AsJson = False,
+) -> None:
     """Remove a member from a space you own."""
     from kosmos.accounts import spaces as actions
     from kosmos.accounts.access import resolve_space
@@ -160,7 +165,7 @@ def list_tokens(as_json: AsJson = False) -> None:
 
 @tokens.command("create")
 def create_token(
-    name: str,
+    name: Annotated[str, typer.Argument(help="What it is for.")],
     scope: Annotated[Scope, typer.Option("--scope", help="How far it reaches.")] = Scope.READ,
     days: Annotated[
         int | None, typer.Option("--days", help="Days until it expires; never if not given.")
@@ -175,11 +180,13 @@ def create_token(
             return await create(conn, who, name=name, scope=scope, now=app.bench.clock(), days=days)
 
     token, text = with_app(work)
-    show({"token": token, "text": text}, as_json, lambda: console().print(text))
+    show({"token": token, "text": text}, as_json, lambda: _show_once(text))
 
 
 @tokens.command("revoke")
-def revoke_token(token_id: str, as_json: AsJson = False) -> None:
+def revoke_token(
+    token_id: Annotated[str, typer.Argument(help="Id of the token.")], as_json: AsJson = False
+) -> None:
     """Make a token useless."""
     from kosmos.accounts.tokens import revoke_token as revoke
 
@@ -189,6 +196,11 @@ def revoke_token(token_id: str, as_json: AsJson = False) -> None:
 
     with_app(work)
     show({"revoked": token_id}, as_json, lambda: console().print(f"revoked {token_id}"))
+
+
+def _show_once(text: str) -> None:
+    console().print(text)
+    sys.stderr.write("Keep it: it is not shown again.\n")
 
 
 @users.command("list")
@@ -210,7 +222,7 @@ def list_users(as_json: AsJson = False) -> None:
 
 @users.command("add")
 def add_user(
-    name: str,
+    name: Annotated[str, typer.Argument(help="Name of the user.")],
     admin: Annotated[
         bool, typer.Option("--admin", help="May manage users and instance credentials.")
     ] = False,
@@ -224,4 +236,4 @@ def add_user(
             return await create_user(conn, who, name=name, is_admin=admin, now=app.bench.clock())
 
     user, text = with_app(work)
-    show({"user": user, "token": text}, as_json, lambda: console().print(text))
+    show({"user": user, "token": text}, as_json, lambda: _show_once(text))

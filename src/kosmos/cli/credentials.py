@@ -24,7 +24,9 @@ Name = Annotated[str, typer.Argument(metavar="CREDENTIAL", help="Name or id of t
 @group.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="What to call it.")],
-    kind: Annotated[CredentialType, typer.Option("--type", help="What kind of model it opens.")],
+    kind: Annotated[
+        CredentialType, typer.Option("--type", case_sensitive=False, help="What kind of model it opens.")
+    ],
     base_url: Annotated[
         str, typer.Option("--base-url", help="OpenAI-compatible address, often ending in /v1.")
     ],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 group = typer.Typer(help="Documents of a space.", no_args_is_help=True)
 InSpace = Annotated[str, typer.Option("--space", help="Name or id of the space.")]
+ItsSpace = Annotated[str | None, typer.Option("--space", help="Space of a document given by name.")]
 AnySpace = Annotated[
     str | None, typer.Option("--space", help="Only in this space. Default: all you may read.")
 ]
@@ -25,7 +26,7 @@ AnySpace = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands that stand at the top level."""
-    for command in (add, search, ask, read):
+    for command in (add, search, ask, read, reindex):
         app.command()(command)
 
 
@@ -125,8 +126,8 @@ def _show_answer(answer: "Answer") -> None:
 
 def read(
     document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
-    lines: Annotated[str, typer.Option("--lines", help="Lines to print, as START:END.")] = "1:",
-    space: AnySpace = None,
+    lines: Annotated[str, typer.Option("--lines", help="Lines to print, as START:END or START-END.")] = "1:",
+    space: ItsSpace = None,
     as_json: AsJson = False,
 ) -> None:
     """Print lines of a document's canonical text with their numbers."""
@@ -149,12 +150,30 @@ def read(
 
 
 def _parse_lines(text: str) -> tuple[int, int | None]:
-    start, colon, end = text.partition(":")
+    start, dash, end = text.replace(":", "-").partition("-")
     try:
         first = int(start or 1)
-        return first, (int(end) if end else None) if colon else first
+        return first, (int(end) if end else None) if dash else first
     except ValueError:
-        raise InvalidInput(f"--lines {text!r} is no range.", remedy="Write it as 10:40, 10: or 10.") from None
+        raise InvalidInput(
+            f"--lines {text!r} is no range.", remedy="Write it as 10:40 (or 10-40), 10: or 10."
+        ) from None
+
+
+def reindex(space: InSpace = "default", as_json: AsJson = False) -> None:
+    """Rebuild the index of a space from its chunks."""
+    from kosmos.accounts.access import resolve_space
+    from kosmos.cli.progress import progress_bar
+    from kosmos.tasks.reindexing import reindex_space
+
+    async def work(app: "App", who: "Principal") -> int:
+        async with app.bench.db.read() as conn:
+            space_id = (await resolve_space(conn, who, space)).space.id
+        with progress_bar("indexing", quiet=as_json) as step:
+            return await reindex_space(app.bench, who, space_id, on_step=step)
+
+    rows = with_app(work)
+    show({"rows": rows}, as_json, lambda: console().print(f"indexed {rows} chunks"))
 
 
 @group.command("list")
@@ -191,7 +210,7 @@ def list_documents(space: InSpace = "default", as_json: AsJson = False) -> None:
 @group.command("remove")
 def remove_document(
     document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
-    space: AnySpace = None,
+    space: ItsSpace = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove a document with its chunks, index rows and blobs."""

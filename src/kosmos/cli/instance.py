@@ -1,6 +1,7 @@
 """Commands on the instance: doctor, serve, db, gc, and the model double."""
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ import typer
 
 from kosmos.cli.output import AsJson, console, show
 from kosmos.cli.session import with_app
+from kosmos.errors import Conflict
 
 if TYPE_CHECKING:
     from kosmos.app import App
@@ -55,15 +57,23 @@ def serve(
     """Serve the HTTP API. Every request needs a token."""
     import uvicorn
 
+    from kosmos.app import open_app
     from kosmos.config import load_settings
     from kosmos.config.logs import configure_logging
 
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(**given)
     configure_logging(settings.log_level, settings.log_format)
-    sys.stderr.write(f"Kosmos at http://{settings.host}:{settings.port} (token in {settings.token_file})\n")
+
+    async def try_out() -> None:
+        await _check_port(settings.host, settings.port)
+        async with open_app(settings):
+            pass
+
+    # What keeps Kosmos from starting is said here in a sentence; the server would log a traceback.
+    asyncio.run(try_out())
     # By name: the rooms of one row know nothing of each other.
-    uvicorn.run(
+    config = uvicorn.Config(
         "kosmos.api.application:from_environment",
         factory=True,
         host=settings.host,
@@ -72,6 +82,26 @@ def serve(
         access_log=False,
         server_header=False,
     )
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            url = f"http://{settings.host}:{settings.port}"
+            sys.stderr.write(f"Kosmos at {url} (token in {settings.token_file})\n")
+
+    Server(config).run()
+
+
+async def _check_port(host: str, port: int) -> None:
+    try:
+        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
+    except OSError as error:
+        raise Conflict(
+            f"The server cannot listen at {host}, port {port}: {error.strerror or error}.",
+            remedy="Stop what uses it, or choose another: kosmos serve --port N",
+        ) from None
+    server.close()
+    await server.wait_closed()
 
 
 def gc(as_json: AsJson = False) -> None:
@@ -94,7 +124,10 @@ def model_double(
     """Serve a scripted stand-in for an OpenAI-compatible model, for trying things out."""
     from kosmos.doubles.model_server import serve_forever
 
-    asyncio.run(serve_forever(script, port))
+    def say(url: str) -> None:
+        sys.stderr.write(f"Model double at {url}\n")
+
+    asyncio.run(serve_forever(script, port, on_ready=say))
 
 
 @database.command("upgrade")

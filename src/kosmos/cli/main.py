@@ -1,6 +1,7 @@
 """`kosmos`: every command, put together."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ import typer
 from kosmos import __version__
 from kosmos.cli import accounts, credentials, documents, instance
 from kosmos.cli.output import INTERRUPTED, fail
-from kosmos.errors import KosmosError
+from kosmos.errors import EngineUnavailable, InvalidInput, KosmosError
 
 app = typer.Typer(
     name="kosmos",
@@ -44,13 +45,23 @@ def options(
 
 def run() -> None:
     """The entry point: runs a command and turns errors into messages and exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character gets its number, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except KosmosError as error:
         sys.exit(fail(error))
+    except UnicodeEncodeError:
+        remedy = "Check the encoding of your terminal and of file names."
+        sys.exit(fail(InvalidInput("An argument is not valid UTF-8.", remedy=remedy)))
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        remedy = "Check paths, permissions and free space; `kosmos doctor` tells more."
+        sys.exit(fail(EngineUnavailable(f"The system refuses: {error}.", remedy=remedy)))

@@ -23,7 +23,9 @@ def console() -> "Console":
     """Where people's output goes. Text of documents is printed as it is, never as markup."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, soft_wrap=True)
+    # Into a pipe or file tables go unfolded, so that an id stays in one piece.
+    width = None if sys.stdout.isatty() else 10_000
+    return Console(markup=False, highlight=False, soft_wrap=True, width=width)
 
 
 def plain(value: Any) -> Any:
@@ -61,7 +63,7 @@ def _table(values: Sequence[Any], columns: Mapping[str, Callable[[Any], object]]
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "id")
     for value in values:
         table.add_row(*(Text(str(cell(value))) for cell in columns.values()))
     console().print(table)

@@ -22,6 +22,6 @@ def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Step]:
         task = bar.add_task("", total=None)
 
         def step(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=name[-40:])
+            bar.update(task, completed=done, total=total or None, description=name[-40:])
 
         yield step

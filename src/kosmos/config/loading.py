@@ -30,7 +30,7 @@ def load_settings(environ: Mapping[str, str] | None = None, /, **overrides: Any)
         return Settings(**values)
     except ValidationError as error:
         raise ConfigError(
-            _explain(error, path, from_env),
+            _explain(error, path, from_env, overrides),
             remedy="See docs/reference/settings.md for every key and its form.",
         ) from None
 
@@ -84,11 +84,15 @@ def _did_you_mean(key: str, prefix: str = "") -> str:
     return f"Did you mean {name}?"
 
 
-def _explain(error: ValidationError, path: Path, from_env: Mapping[str, str]) -> str:
+def _explain(
+    error: ValidationError, path: Path, from_env: Mapping[str, str], overrides: Mapping[str, Any]
+) -> str:
     """One sentence per wrong value, naming where it came from but never the value: it may be a secret."""
     parts = []
     for item in error.errors(include_input=False, include_url=False):
         key = str(item["loc"][0])
         where = f"{PREFIX}{key.upper()}" if key in from_env else f"`{key}` in {path}"
+        if key in overrides:
+            where = f"The given {key}"
         parts.append(f"{where}: {item['msg']}.")
     return " ".join(parts)

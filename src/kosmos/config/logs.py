@@ -25,12 +25,21 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+class TextFormatter(logging.Formatter):
+    """The same for people: a sentence, then what was given as `extra`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The line without a traceback."""
+        extra = {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        return super().formatMessage(record) + "".join(f" {key}={value}" for key, value in extra.items())
+
+
 def configure_logging(level: str, form: str) -> None:
     """Send the product's log lines to standard error. Libraries speak up from WARNING on."""
     handler = logging.StreamHandler(sys.stderr)
-    if form == "json":
-        handler.setFormatter(JsonFormatter())
-    else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=max(logging.WARNING, logging.getLevelNamesMapping()[level]), handlers=[handler])
     logging.getLogger("kosmos").setLevel(level)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
 Url = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
@@ -42,15 +43,16 @@ class Settings(BaseModel):
     provider_timeout: float = Field(
         default=60.0, gt=0, le=3600, description="Seconds to wait for a model provider."
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="WARNING", description="Least severe log line that is written."
-    )
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda text: str(text).upper())
+    ] = Field(default="WARNING", description="Least severe log line that is written.")
     log_format: Literal["json", "text"] = Field(default="json", description="Form of log lines.")
 
     @property
     def database(self) -> str:
         """The database URL in force."""
-        return self.database_url or f"sqlite:///{self.home / 'kosmos.db'}"
+        # Quoted: a `?` or `%` in the path of the home is part of the path.
+        return self.database_url or f"sqlite:///{quote(str(self.home / 'kosmos.db'))}"
 
     @property
     def blobs(self) -> str:

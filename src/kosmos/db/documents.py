@@ -25,9 +25,10 @@ async def insert_document(conn: AsyncConnection, value: Document) -> None:
     await conn.execute(document.insert().values(**_values(value)))
 
 
-async def replace_document(conn: AsyncConnection, value: Document) -> None:
-    """Store a new version of a document."""
-    await conn.execute(document.update().where(document.c.id == value.id).values(**_values(value)))
+async def replace_document(conn: AsyncConnection, value: Document) -> bool:
+    """Store a new version of a document; False when the version before it is no longer the newest."""
+    before = sa.and_(document.c.id == value.id, document.c.version == value.version - 1)
+    return (await conn.execute(document.update().where(before).values(**_values(value)))).rowcount == 1
 
 
 async def get_document(conn: AsyncConnection, document_id: str) -> Document | None:

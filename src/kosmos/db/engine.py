@@ -1,6 +1,9 @@
 """Opens the database and hands out connections: `read()` for looking, `write()` for changing."""
 
 import asyncio
+import os
+import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,10 +17,9 @@ from kosmos.errors import ConfigError, EngineUnavailable
 
 BUSY_SECONDS = 30
 _PRAGMAS = (
-    "PRAGMA journal_mode=WAL",
+    f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}",
     "PRAGMA synchronous=NORMAL",
     "PRAGMA foreign_keys=ON",
-    f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}",
 )
 
 
@@ -43,7 +45,7 @@ class Database:
         self.url = parse_url(url)
         self.is_sqlite = self.url.drivername.startswith("sqlite")
         if self.is_sqlite:
-            Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _prepare_file(Path(str(self.url.database)))
         self.engine = _engine(self.url)
         # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
         self._writer = asyncio.Lock() if self.is_sqlite else None
@@ -69,6 +71,37 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self.engine.dispose()
+
+
+def _prepare_file(path: Path) -> None:
+    """Let the file appear readable to its owner only (SQLite's other files take after it) and in WAL mode."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        if path.stat().st_size == 0:
+            _switch_to_wal(path)
+    except OSError as error:
+        raise ConfigError(
+            f"The database file {path} cannot be opened: {error.strerror}.",
+            remedy="Check the path and its permissions, or set KOSMOS_HOME to a folder of yours.",
+        ) from None
+
+
+def _switch_to_wal(path: Path) -> None:
+    """Once for each file. This one statement says "locked" without waiting where several do it at once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    conn = sqlite3.connect(path)
+    try:
+        while True:
+            try:
+                conn.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+    finally:
+        conn.close()
 
 
 def _engine(url: sa.URL) -> AsyncEngine:

@@ -58,6 +58,12 @@ async def view_space(conn: AsyncConnection, user_id: str, space_id: str) -> Spac
     return SpaceView(_space(row), Role(row.role)) if row else None
 
 
+async def lock_space(conn: AsyncConnection, space_id: str) -> None:
+    """Let nobody else change members or links of the space until this transaction ends."""
+    query = sa.select(knowledge_space.c.id).where(knowledge_space.c.id == space_id)
+    await conn.execute(query.with_for_update(key_share=True))
+
+
 async def list_views(
     conn: AsyncConnection, user_id: str, *, after: str = "", limit: int = 100
 ) -> list[SpaceView]:

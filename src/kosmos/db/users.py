@@ -38,9 +38,10 @@ async def insert_user(conn: AsyncConnection, value: User) -> None:
 
 
 async def find_user(conn: AsyncConnection, name_or_id: str) -> User | None:
-    """The user of that name or id."""
+    """The user of that name or id; the id counts first, since a name may be chosen to look like one."""
     match = sa.or_(user.c.id == name_or_id, user.c.name_key == name_key(name_or_id))
-    row = (await conn.execute(sa.select(user).where(match))).first()
+    by_id_first = sa.case((user.c.id == name_or_id, 0), else_=1)
+    row = (await conn.execute(sa.select(user).where(match).order_by(by_id_first))).first()
     return _user(row) if row else None
 
 
@@ -52,6 +53,12 @@ async def list_users(conn: AsyncConnection) -> list[User]:
 async def has_users(conn: AsyncConnection) -> bool:
     """Whether anybody is there yet."""
     return (await conn.execute(sa.select(user.c.id).limit(1))).first() is not None
+
+
+async def lock_users(conn: AsyncConnection) -> None:
+    """Let nobody else add users until this transaction ends; on SQLite a writer is alone anyway."""
+    if conn.dialect.name == "postgresql":
+        await conn.execute(sa.text('LOCK TABLE "user" IN SHARE ROW EXCLUSIVE MODE'))
 
 
 async def insert_token(conn: AsyncConnection, value: Token, secret_sha256: str) -> None:

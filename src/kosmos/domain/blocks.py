@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+# One that is never closed runs to the end of the text, but only where it opens a block.
+_COMMENT = re.compile(r"<!--.*?-->|^ {0,3}<!--.*\Z", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

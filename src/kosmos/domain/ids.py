@@ -3,6 +3,7 @@
 import os
 import time
 import uuid
+from datetime import UTC, datetime
 
 
 def new_id() -> str:
@@ -12,3 +13,12 @@ def new_id() -> str:
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62
     return str(uuid.UUID(int=value))
+
+
+def made_at(identity: str) -> datetime:
+    """When an id was made; the beginning of time for a string that is none of ours."""
+    try:
+        value = uuid.UUID(identity)
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC)
+    return datetime.fromtimestamp((value.int >> 80) / 1000 if value.version == 7 else 0, UTC)

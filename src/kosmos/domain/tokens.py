@@ -2,7 +2,7 @@
 
 import re
 
-_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_WIDE = re.compile(r"[\u2e80-\u2fff\u3001-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _BLANK = re.compile(r"\s+")
 
 

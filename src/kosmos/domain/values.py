@@ -6,6 +6,8 @@ from typing import Any
 
 from kosmos.errors import InvalidInput
 
+MAX_DEPTH = 100
+
 
 def check_text(text: str, *, what: str, most: int) -> str:
     """The text, or InvalidInput when it is too long or cannot be stored."""
@@ -13,7 +15,7 @@ def check_text(text: str, *, what: str, most: int) -> str:
         raise InvalidInput(
             f"The {what} has {len(text)} characters; at most {most} are allowed.", remedy="Shorten it."
         )
-    if "\x00" in text or not _encodable(text):
+    if not storable(text):
         raise InvalidInput(
             f"The {what} contains U+0000 or half a surrogate pair, which cannot be stored.",
             remedy="Remove those characters.",
@@ -26,14 +28,35 @@ def check_json(value: Mapping[str, Any], *, what: str, most: int) -> dict[str, A
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError, TypeError):
-        raise InvalidInput(
-            f"The {what} holds something that is no JSON (NaN, Infinity, or nested too deeply).",
-            remedy="Use plain JSON values.",
-        ) from None
+        raise _no_json(what) from None
     check_text(text, what=f"{what} as JSON", most=most)
-    if "\\u0000" in text:
+    if _too_deep(value):
+        raise _no_json(what)
+    # An escaped backslash may stand before the letters u0000, which are harmless then.
+    if "\\u0000" in text.replace("\\\\", ""):
         raise InvalidInput(f"The {what} contains U+0000, which cannot be stored.", remedy="Remove it.")
     return dict(value)
+
+
+def storable(text: str) -> bool:
+    """Whether both engines can hold the text, or look for it."""
+    return "\x00" not in text and _encodable(text)
+
+
+def _too_deep(value: object) -> bool:
+    """One limit for all: where Python gives up depends on who calls, and drivers call from deeper down."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inside = [item.values() if isinstance(item, Mapping) else item for item in level]
+        level = [child for item in inside for child in item if isinstance(child, Mapping | list | tuple)]
+    return bool(level)
+
+
+def _no_json(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"The {what} holds something that is no JSON (NaN, Infinity, or nested too deeply).",
+        remedy="Use plain JSON values.",
+    )
 
 
 def _encodable(text: str) -> bool:

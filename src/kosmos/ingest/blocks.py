@@ -3,7 +3,7 @@
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kosmos.domain.blocks import Block
+from kosmos.domain.blocks import Block, without_comments
 from kosmos.ingest.front_matter import split_front_matter
 
 _KINDS = {
@@ -37,7 +37,8 @@ def _block(token: Token, kind: str, after: list[Token], first_line: int) -> Bloc
     start, end = token.map or [0, 0]
     if kind != "heading":
         return Block(kind, start + first_line, end + first_line - 1)
-    title = after[0].content if after else ""
+    # A title is shown and indexed beyond its own lines: on one line, without comments.
+    title = " ".join(without_comments(after[0].content).split()) if after else ""
     return Block(kind, start + first_line, end + first_line - 1, level=int(token.tag[1:]), title=title)
 
 

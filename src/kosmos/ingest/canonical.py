@@ -9,31 +9,33 @@ import unicodedata
 
 from kosmos.domain.documents import Canonical
 from kosmos.errors import InvalidInput
+from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.front_matter import split_front_matter
 
-# Everything that is neither text, tab nor line feed, and the line breaks that only some programs honour.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+# Line breaks that only some programs honour: no line ends there, but words do.
+_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Everything else that is neither text, tab nor line feed.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
 
 
 def canonicalize(data: bytes, filename: str) -> Canonical:
     """The canonical text of a Markdown or plain text file, or InvalidInput."""
     text = clean_text(_decode(data, filename))
-    metadata, body_start = split_front_matter(text)
-    declared = metadata.get("title")
-    heading = _HEADING.search("\n".join(text.split("\n")[body_start - 1 :]))
-    title = declared if isinstance(declared, str) else heading.group(1) if heading else filename
-    return Canonical(text=text, title=title.strip() or filename, metadata=metadata)
+    metadata, _ = split_front_matter(text)
+    title = metadata.get("title")
+    if not isinstance(title, str):
+        title = next((block.title for block in parse_blocks(text) if block.level), "")
+    return Canonical(text=text, title=" ".join(title.split()) or filename, metadata=metadata)
 
 
 def clean_text(text: str) -> str:
     """Text in the form in which everything is stored and counted."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return unicodedata.normalize("NFC", _CONTROL.sub("", text)).rstrip("\n")
+    return unicodedata.normalize("NFC", _CONTROL.sub("", _BREAK.sub(" ", text))).rstrip("\n")
 
 
 def _decode(data: bytes, filename: str) -> str:
-    if b"\x00" in data[:4096]:
+    if b"\x00" in data:
         raise InvalidInput(f"{filename} is not a text file.", remedy="Add Markdown or plain text files.")
     try:
         return data.decode("utf-8-sig")

@@ -7,6 +7,9 @@ import yaml
 
 MAX_CHARS = 20_000
 MAX_DEPTH = 8
+MAX_BITS = 1024
+# What the YAML library lets out when a tag and its value do not fit, as in `!!int ""`.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -28,19 +31,21 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int]:
         return {}, 1
     for number, line in enumerate(lines[1:], start=2):
         if line.rstrip() in ("---", "..."):
-            return _read("\n".join(lines[1 : number - 1])), number + 1
+            metadata = _read("\n".join(lines[1 : number - 1]))
+            return ({}, 1) if metadata is None else (metadata, number + 1)
     return {}, 1
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> dict[str, Any] | None:
+    """The values, or None when this is no front matter: prose between two rules, say."""
     if len(text) > MAX_CHARS:
-        return {}
+        return None
     try:
         values = yaml.load(text, Loader=_PlainLoader)  # noqa: S506  (a SafeLoader)
-        plain = _plain(values, MAX_DEPTH)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-    return plain if isinstance(plain, dict) else {}
+        plain = _plain({} if values is None else values, MAX_DEPTH)
+    except (yaml.YAMLError, *_UNREADABLE):
+        return None
+    return plain if isinstance(plain, dict) else None
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -48,13 +53,22 @@ def _plain(value: Any, depth: int) -> Any:
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
-        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+        return {_storable(str(key)): _plain(item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
         return [_plain(item, depth - 1) for item in value]
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if value is None or isinstance(value, str | int | bool):
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ValueError("too large a number")
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124
         return value
     return str(value)
+
+
+def _storable(text: str) -> str:
+    """Without what escapes can bring in and no database takes: U+0000 and halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "ignore")

@@ -19,8 +19,8 @@ def order_links(links: Iterable[CredentialLink], rng: random.Random) -> list[Cre
     ordered: list[Credential] = []
     by_priority = sorted(links, key=lambda link: -link.priority)
     for _, group in groupby(by_priority, key=lambda link: link.priority):
-        # Sorting by u^(1/w) draws without replacement in proportion to the weights.
-        drawn = sorted(group, key=lambda link: -(rng.random() ** (1 / link.weight)))
+        # The earliest of exponential arrivals draws without replacement in proportion to the weights.
+        drawn = sorted(group, key=lambda link: rng.expovariate(link.weight))
         ordered.extend(link.credential for link in drawn)
     return ordered
 

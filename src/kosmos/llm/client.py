@@ -1,9 +1,12 @@
 """Calls to OpenAI-compatible endpoints, with errors named by their consequence."""
 
+import asyncio
 import math
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import httpx2
 import openai
@@ -27,41 +30,54 @@ async def client_for(
     credential: Credential, key: str | None, seconds: float
 ) -> AsyncIterator[openai.AsyncOpenAI]:
     """A client that gives up by itself and never retries: retrying is decided above."""
-    client = openai.AsyncOpenAI(
-        base_url=credential.base_url, api_key=key or _NO_KEY, timeout=seconds, max_retries=0
-    )
-    try:
-        async with client, named_errors(credential):
+    async with named_errors(credential):
+        client = openai.AsyncOpenAI(
+            base_url=credential.base_url,
+            api_key=key or _NO_KEY,
+            timeout=seconds,
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(verify=_trusted()),
+        )
+        async with client:
             yield client
-    finally:
-        await client.close()
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The certificates to trust, read once: reading them stops the event loop for some 50 ms."""
+    return httpx2.create_ssl_context()
 
 
 @asynccontextmanager
 async def named_errors(credential: Credential) -> AsyncIterator[None]:
-    """Turn what the client library raises into our errors, without the key or the answer's text."""
+    """Turn what the client library raises into our errors, without the key or the answer's text.
+
+    The causes are cut off: they quote the answer, which may repeat the key, and tracebacks are logged.
+    """
     who = f"{credential.name} ({credential.model})"
     check = f"Check it with: kosmos credentials test {credential.name}"
     try:
         yield
     except openai.RateLimitError as error:
-        raise ProviderBusy(f"{who} asks to slow down.", retry_after=_retry_after(error.response)) from error
-    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-        raise ProviderUnavailable(f"{who} did not answer in time.", remedy=check) from error
-    except (openai.APIConnectionError, httpx2.TransportError) as error:
+        raise ProviderBusy(f"{who} asks to slow down.", retry_after=_retry_after(error.response)) from None
+    except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
+        raise ProviderUnavailable(f"{who} did not answer in time.", remedy=check) from None
+    except (openai.APIConnectionError, httpx2.TransportError):
         raise ProviderUnavailable(
             f"{who} cannot be reached at {credential.base_url}.", remedy=check
-        ) from error
-    except openai.AuthenticationError as error:
-        raise ProviderRejected(f"{who} refused the key.", remedy="Store a valid key for it.") from error
+        ) from None
+    except httpx2.InvalidURL:
+        raise ProviderRejected(f"{who} has an address that cannot be used.", remedy="Correct it.") from None
+    except openai.AuthenticationError:
+        raise ProviderRejected(f"{who} refused the key.", remedy="Store a valid key for it.") from None
     except openai.APIStatusError as error:
         if error.status_code >= 500:
-            raise ProviderUnavailable(f"{who} failed with HTTP {error.status_code}.", remedy=check) from error
+            raise ProviderUnavailable(f"{who} failed with HTTP {error.status_code}.", remedy=check) from None
         raise ProviderRejected(
             f"{who} refused the request with HTTP {error.status_code}.", remedy=check
-        ) from error
-    except (openai.APIError, ValueError, AttributeError, TypeError, KeyError) as error:
-        raise ProviderUnavailable(f"{who} gave an answer that cannot be read.", remedy=check) from error
+        ) from None
+    except (openai.APIError, ValueError, AttributeError, TypeError, LookupError):
+        raise ProviderUnavailable(f"{who} gave an answer that cannot be read.", remedy=check) from None
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
@@ -75,7 +91,8 @@ def _retry_after(response: httpx2.Response) -> float | None:
 
 async def probe(credential: Credential, key: str | None, seconds: float) -> Probe:
     """Make the smallest call that shows that a credential works."""
-    async with client_for(credential, key, seconds) as client:
+    # The client's own limit is for each read: an answer that trickles would go on for ever.
+    async with client_for(credential, key, seconds) as client, asyncio.timeout(seconds):
         if credential.type is CredentialType.EMBEDDING:
             made = await client.embeddings.create(model=credential.model, input=["ping"])
             return Probe(made.model or credential.model, f"dimension {len(made.data[0].embedding)}")
@@ -86,7 +103,9 @@ async def probe(credential: Credential, key: str | None, seconds: float) -> Prob
                 cast_to=dict[str, object],
             )
             results = ranked["results"]
-            return Probe(credential.model, f"{len(results) if isinstance(results, list) else 0} results")
+            if not isinstance(results, list):
+                raise TypeError("no list of results")
+            return Probe(credential.model, f"{len(results)} results")
         answer = await client.chat.completions.create(
             model=credential.model, max_tokens=1, messages=[{"role": "user", "content": "ping"}]
         )

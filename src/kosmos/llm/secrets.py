@@ -56,13 +56,12 @@ def _box(key: str, where: str) -> SecretBox:
 def _read_or_make(path: Path) -> str:
     """The key in the file. The file appears whole or not at all, and is never overwritten."""
     try:
-        return path.read_text()
-    except FileNotFoundError:
-        write_private(path, Fernet.generate_key().decode() + "\n")
+        if not path.exists():
+            write_private(path, Fernet.generate_key().decode() + "\n")
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"The encryption key file {path} cannot be read: {error}.",
+            f"The encryption key file {path} cannot be read or made: {error}.",
             remedy="Check its permissions, or restore it from a backup.",
         ) from None
 

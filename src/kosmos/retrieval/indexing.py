@@ -24,7 +24,8 @@ def index_rows(document: Document, chunks: Sequence[Chunk]) -> list[IndexRow]:
     children: dict[str | None, list[str]] = {}
     for chunk in chunks:
         children.setdefault(chunk.parent_id, []).append(chunk.id)
-    return [_row(document, chunk, by_id, children) for chunk in chunks]
+    places = {pk: place for group in children.values() for place, pk in enumerate(group)}
+    return [_row(document, chunk, by_id, children, places[chunk.id]) for chunk in chunks]
 
 
 def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
@@ -38,10 +39,13 @@ def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
 
 
 def _row(
-    document: Document, chunk: Chunk, by_id: Mapping[str, Chunk], children: Mapping[str | None, list[str]]
+    document: Document,
+    chunk: Chunk,
+    by_id: Mapping[str, Chunk],
+    children: Mapping[str | None, list[str]],
+    place: int,
 ) -> IndexRow:
     siblings = children[chunk.parent_id]
-    place = siblings.index(chunk.id)
     path = heading_path(chunk, by_id)
     title = chunk.summary if chunk.type is ChunkType.HEADING else (path[-1] if path else document.title)
     text = without_comments(chunk.raw_content)

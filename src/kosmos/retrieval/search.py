@@ -32,6 +32,8 @@ def check_query(query: str, k: int) -> None:
             f"The question has {len(query)} characters; at most {MAX_QUERY} are allowed.",
             remedy="Ask more briefly; add long text as a document instead.",
         )
+    if not query.strip():
+        raise InvalidInput("The question is empty.", remedy="Say what to look for.")
     if not 1 <= k <= MAX_K:
         raise InvalidInput(f"k must be between 1 and {MAX_K}.", remedy="10 is a good start.")
 

@@ -48,12 +48,13 @@ Filter = Eq | In | And | Or | Not
 
 
 def matches(condition: Filter, fields: Mapping[str, Any]) -> bool:
-    """Whether a row's fields satisfy the filter; a missing field is None."""
+    """Whether a row's fields (and its `pk`) satisfy the filter; a missing field is None."""
     match condition:
         case Eq(field, value):
             return bool(fields.get(field) == value)
         case In(field, values):
-            return fields.get(field) in values
+            value = fields.get(field)
+            return isinstance(value, Scalar) and value in values
         case And(parts):
             return all(matches(part, fields) for part in parts)
         case Or(parts):

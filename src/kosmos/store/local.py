@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +17,13 @@ from kosmos.store.filters import Filter, matches
 from kosmos.store.memory import Snapshot, build_snapshot
 from kosmos.store.rows import Found, IndexRow, Sparse, TermCounts
 
+BUSY_SECONDS = 30
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (pk TEXT PRIMARY KEY, fields TEXT NOT NULL, sparse TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS state (version INTEGER NOT NULL);
-INSERT INTO state SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM state);
+-- Not from 0: a collection made anew must not pass for the one that was dropped.
+INSERT INTO state SELECT random() / 2 WHERE NOT EXISTS (SELECT 1 FROM state);
 """
 
 
@@ -79,18 +82,22 @@ class LocalStore:
     @contextmanager
     def _open(self, collection: str) -> Iterator[sqlite3.Connection]:
         path = self._path(collection)
-        if not path.exists():
-            self._ensure(collection)
-        conn = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            conn.execute("PRAGMA synchronous=NORMAL")
-            yield conn
-        except sqlite3.Error as error:
+            conn = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            try:
+                conn.execute("PRAGMA synchronous=NORMAL")
+                # Not whether the file exists: somebody may be half-way through making it, or died there.
+                if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'state'").fetchone():
+                    _create(conn)
+                yield conn
+            finally:
+                conn.close()
+        except (sqlite3.Error, json.JSONDecodeError) as error:
             raise EngineUnavailable(
-                f"The index {path} cannot be used: {error}.", remedy="Rebuild it: kosmos reindex"
+                f"The index {path} cannot be used: {error}.",
+                remedy="Move that file away, then run: kosmos reindex",
             ) from error
-        finally:
-            conn.close()
 
     @contextmanager
     def _change(self, collection: str) -> Iterator[sqlite3.Connection]:
@@ -105,20 +112,15 @@ class LocalStore:
                 raise
 
     def _ensure(self, collection: str) -> None:
-        path = self._path(collection)
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        conn = sqlite3.connect(path, timeout=30)
-        try:
-            conn.execute("PRAGMA journal_mode=WAL")
-            conn.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-        finally:
-            conn.close()
+        with self._open(collection):
+            pass
 
     def _drop(self, collection: str) -> None:
         path = self._path(collection)
         with self._lock:
             self._snapshots.pop(collection, None)
-        for name in (path, path.with_suffix(".db-wal"), path.with_suffix(".db-shm")):
+        # The journal first: a new file beside an old journal would take its rows for its own.
+        for name in (path.with_suffix(".db-wal"), path.with_suffix(".db-shm"), path):
             name.unlink(missing_ok=True)
 
     def _upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
@@ -132,7 +134,7 @@ class LocalStore:
     def _delete(self, collection: str, where: Filter) -> int:
         with self._change(collection) as conn:
             rows = conn.execute("SELECT pk, fields FROM entry").fetchall()
-            gone = [(pk,) for pk, fields in rows if matches(where, json.loads(fields))]
+            gone = [(pk,) for pk, fields in rows if matches(where, {**json.loads(fields), "pk": pk})]
             conn.executemany("DELETE FROM entry WHERE pk = ?", gone)
             return len(gone)
 
@@ -164,6 +166,20 @@ class LocalStore:
             keep = np.fromiter((matches(where, fields) for fields in snapshot.fields), bool, len(scores))
             scores = np.where(keep, scores, 0.0)
         return snapshot.best(scores, k)
+
+
+def _create(conn: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            conn.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            # Where several make the same file, this one statement says "locked" without waiting.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    conn.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
 
 def _as_lists(row: IndexRow) -> dict[str, list[list[float]]]:

@@ -68,7 +68,7 @@ def build_snapshot(version: int, rows: Sequence[IndexRow]) -> Snapshot:
     return Snapshot(
         version=version,
         pks=tuple(row.pk for row in rows),
-        fields=tuple(row.fields for row in rows),
+        fields=tuple({**row.fields, "pk": row.pk} for row in rows),
         routes={name: _postings([row.sparse.get(name, {}) for row in rows]) for name in names},
     )
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePath
+from urllib.parse import unquote
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.chunking.structure import chunk_by_structure
@@ -17,15 +19,17 @@ from kosmos.db import chunks, documents
 from kosmos.domain.chunks import Chunk, ChunkDraft
 from kosmos.domain.documents import Canonical, Document, DocumentStatus
 from kosmos.domain.ids import new_id
+from kosmos.domain.values import check_text
 from kosmos.errors import Conflict, InvalidInput
 from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.canonical import canonicalize
 from kosmos.retrieval.indexing import collection_of, index_rows
-from kosmos.store.filters import And, Eq, Not
+from kosmos.store.filters import And, Eq, In, Not
 from kosmos.tasks.keeping import hold_blob, release_blobs
 from kosmos.tasks.workbench import Workbench
 
 SUFFIXES = {".md": "md", ".markdown": "md", ".txt": "txt"}
+MAX_PATH = 4096
 
 
 class Outcome(StrEnum):
@@ -58,32 +62,44 @@ class Source:
 
 async def add_document(bench: Workbench, space_id: str, source: Source) -> tuple[Document, Outcome]:
     """Add a source to a space, or bring its document up to date. The caller has checked the right to."""
+    check_text(source.name, what="name of the file", most=MAX_PATH)
     digest = hashlib.sha256(source.data).hexdigest()
     async with bench.db.read() as conn:
         known = await documents.find_by_origin(conn, space_id, source.origin)
         shown = known.source if known else await _free_name(conn, space_id, source)
-    if known and known.original_sha256 == digest and known.status is DocumentStatus.READY:
+    if known and known.original_sha256 == digest and await _is_whole(bench, known):
         return known, Outcome.UNCHANGED
     canonical = canonicalize(source.data, PurePath(source.name).name)
-    drafts = chunk_by_structure(canonical.text, parse_blocks(canonical.text))
-    await bench.blobs.put(source.data)
-    canonical_sha256 = await bench.blobs.put(canonical.text.encode())
-    document = _document(space_id, source, canonical, (digest, canonical_sha256), bench.clock())
-    document = replace(document, source=shown)
+    text = canonical.text.encode()
+    hashes = (digest, hashlib.sha256(text).hexdigest())
+    document = replace(_document(space_id, source, canonical, hashes, bench.clock()), source=shown)
     if known is not None:
         document = _next_version(document, known)
-    fresh = _chunks(document, drafts)
+    fresh = _chunks(document, chunk_by_structure(canonical.text, parse_blocks(canonical.text)))
+    await bench.blobs.put(source.data)
+    await bench.blobs.put(text)
     # Rows of a generation that is not live are never shown, so the index may run ahead of the tables.
     await bench.store.upsert(collection_of(space_id), index_rows(document, fresh))
-    await _go_live(bench, document, known, fresh)
+    await _switch(bench, document, known, fresh)
     if known is not None:
-        await release_blobs(bench, [known.original_sha256, known.canonical_sha256 or known.original_sha256])
+        await _clear(bench, document, fresh)
+        await release_blobs(bench, _hashes(known))
     return document, Outcome.UPDATED if known else Outcome.ADDED
+
+
+def _hashes(document: Document) -> list[str]:
+    return [document.original_sha256, document.canonical_sha256 or document.original_sha256]
+
+
+async def _is_whole(bench: Workbench, known: Document) -> bool:
+    """Whether nothing has to be done for a document: it is ready and its bytes are where they belong."""
+    ready = known.status is DocumentStatus.READY and known.canonical_sha256 is not None
+    return ready and all([await bench.blobs.exists(sha256) for sha256 in _hashes(known)])
 
 
 async def _free_name(conn: AsyncConnection, space_id: str, source: Source) -> str:
     """The name to show: with more of its path where another document has the shorter one already."""
-    parts = PurePath(source.origin).parts
+    parts = PurePath(unquote(source.origin)).parts
     longer = ["/".join(parts[-count:]) for count in range(len(PurePath(source.name).parts) + 1, len(parts))]
     for name in [source.name, *longer]:
         if not await documents.find_by_source(conn, space_id, name):
@@ -155,22 +171,46 @@ def _chunks(document: Document, drafts: list[ChunkDraft]) -> list[Chunk]:
     ]
 
 
+async def _switch(bench: Workbench, document: Document, known: Document | None, fresh: list[Chunk]) -> None:
+    """Go live; whoever is too late takes their rows out of the index again."""
+    try:
+        await _go_live(bench, document, known, fresh)
+    except Conflict:
+        mine = In("pk", frozenset(chunk.id for chunk in fresh))
+        await bench.store.delete(collection_of(document.space_id), mine)
+        raise
+
+
 async def _go_live(bench: Workbench, document: Document, known: Document | None, fresh: list[Chunk]) -> None:
-    """Switch readers over to the new generation in one transaction, then drop what is left of the old one."""
-    text_size = sum(len(chunk.raw_content.encode()) + 1 for chunk in fresh)
-    async with bench.db.write() as conn:
-        present = await documents.find_by_origin(conn, document.space_id, document.origin)
-        if (present and (present.id, present.version)) != (known and (known.id, known.version)):
-            raise Conflict(f"{document.source} is being added by somebody else.", remedy="Try again.")
-        await hold_blob(bench, conn, document.original_sha256, document.size)
-        if document.canonical_sha256 is not None:
-            await hold_blob(bench, conn, document.canonical_sha256, text_size)
-        if known is None:
-            await documents.insert_document(conn, document)
-        else:
-            await documents.replace_document(conn, document)
-        await chunks.insert_chunks(conn, fresh, bench.clock())
-        await chunks.delete_generations(conn, document.id, keep=document.live_generation)
-    if known is not None:
-        stale = And((Eq("document_id", document.id), Not(Eq("generation", document.live_generation))))
-        await bench.store.delete(collection_of(document.space_id), stale)
+    """Switch readers over to the new generation in one transaction."""
+    text_size = len("\n".join(chunk.raw_content for chunk in fresh).encode())
+    conflict = Conflict(f"{document.source} is being added by somebody else.", remedy="Try again.")
+    try:
+        async with bench.db.write() as conn:
+            present = await documents.find_by_origin(conn, document.space_id, document.origin)
+            if (present and (present.id, present.version)) != (known and (known.id, known.version)):
+                raise conflict
+            await hold_blob(bench, conn, document.original_sha256, document.size)
+            if document.canonical_sha256 is not None:
+                await hold_blob(bench, conn, document.canonical_sha256, text_size)
+            if known is None:
+                await documents.insert_document(conn, document)
+            elif not await documents.replace_document(conn, document):
+                raise conflict
+            await chunks.insert_chunks(conn, fresh, bench.clock())
+            await chunks.delete_generations(conn, document.id, keep=document.live_generation)
+    except sa.exc.IntegrityError:
+        # Two writers passed the check at once, or the space is gone: the tables let only one of them through.
+        raise conflict from None
+
+
+async def _clear(bench: Workbench, document: Document, fresh: list[Chunk]) -> None:
+    """Drop the rows of older versions and failed attempts, but never those of a version that comes next."""
+    stale = And(
+        (
+            Eq("document_id", document.id),
+            In("generation", frozenset(range(document.live_generation + 1))),
+            Not(In("pk", frozenset(chunk.id for chunk in fresh))),
+        )
+    )
+    await bench.store.delete(collection_of(document.space_id), stale)

@@ -9,7 +9,7 @@ from kosmos.domain.accounts import Principal
 from kosmos.domain.answers import Answer, SearchHit
 from kosmos.domain.blocks import without_comments
 from kosmos.retrieval.indexing import collection_of
-from kosmos.retrieval.search import check_query, search_collections
+from kosmos.retrieval.search import MAX_K, Ranked, check_query, search_collections
 from kosmos.tasks.workbench import Workbench
 
 ASK_DEPTH = 8
@@ -26,19 +26,26 @@ async def search(
         else:
             for space_id in space_ids:
                 await require_space(conn, who, space_id)
-    # A few more than wanted: rows whose chunk is no longer live drop out below.
-    ranked = await search_collections(
-        bench.store, [collection_of(space_id) for space_id in space_ids], query, k=min(k + 10, 1000)
-    )
+    # More than wanted, and more again: rows whose chunk is not live drop out.
+    collections, depth = [collection_of(space_id) for space_id in space_ids], min(k + 10, MAX_K)
+    while True:
+        ranked = await search_collections(bench.store, collections, query, k=depth)
+        hits = await _live_hits(bench, ranked, space_ids)
+        if len(hits) >= k or len(ranked) < depth or depth == MAX_K:
+            return hits[:k]
+        depth = min(4 * depth, MAX_K)
+
+
+async def _live_hits(bench: Workbench, ranked: Sequence[Ranked], space_ids: Sequence[str]) -> list[SearchHit]:
     async with bench.db.read() as conn:
         live = await chunks.live_chunks_by_id(conn, [item.chunk_id for item in ranked])
         sources = await documents.get_documents(conn, list({chunk.document_id for chunk in live.values()}))
     hits = []
     for item in ranked:
         chunk = live.get(item.chunk_id)
-        if chunk is None or chunk.space_id not in space_ids:
+        document = sources.get(chunk.document_id) if chunk else None
+        if chunk is None or document is None or chunk.space_id not in space_ids:
             continue
-        document = sources[chunk.document_id]
         hits.append(
             SearchHit(
                 document_id=document.id,
@@ -54,7 +61,7 @@ async def search(
                 routes=item.routes,
             )
         )
-    return hits[:k]
+    return hits
 
 
 async def ask(

@@ -63,19 +63,32 @@ async def read_lines(
     bench: Workbench, who: Principal, document_id: str, *, start: int = 1, end: int | None = None
 ) -> LineRange:
     """Lines start..end (both included) of the canonical text, at most 5,000 at a time."""
-    document = await get_document(bench, who, document_id)
+    document, text = await _read(bench, who, document_id)
     last = document.line_count if end is None else end
     if start < 1 or last < start - 1:
         raise InvalidInput(
-            f"There are no lines {start} to {last}.", remedy="Count from 1; give start before end."
+            f"There are no lines {start} to {last}; {document.source} has {document.line_count}.",
+            remedy="Count from 1; give start before end.",
         )
-    if document.canonical_sha256 is None:
-        raise DataLost(
-            f"{document.source} has no text yet.", remedy="Wait until it is READY, or add it again."
-        )
-    text = (await bench.blobs.read(document.canonical_sha256)).decode()
     lines = text.split("\n")[start - 1 : min(last, start + MAX_LINES - 1)] if document.line_count else []
     return LineRange(document, start, tuple(lines))
+
+
+async def _read(bench: Workbench, who: Principal, document_id: str) -> tuple[Document, str]:
+    """A document and its text; looked up again when a new version has just taken the old bytes away."""
+    tried: str | None = None
+    while True:
+        document = await get_document(bench, who, document_id)
+        if document.canonical_sha256 is None:
+            raise DataLost(
+                f"{document.source} has no text yet.", remedy="Wait until it is READY, or add it again."
+            )
+        try:
+            return document, (await bench.blobs.read(document.canonical_sha256)).decode()
+        except DataLost:
+            if document.canonical_sha256 == tried:
+                raise
+            tried = document.canonical_sha256
 
 
 async def remove_document(bench: Workbench, who: Principal, document_id: str) -> None:

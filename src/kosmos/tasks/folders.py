@@ -49,10 +49,10 @@ async def add_paths(
         on_step(done, len(found), name)
         try:
             data = await asyncio.to_thread(path.read_bytes)
-            source = Source(origin=path.absolute().as_uri(), name=name, data=data)
+            source = Source(origin=path.as_uri(), name=name, data=data)
             document, outcome = await add_document(bench, space_id, source)
         except (KosmosError, OSError) as error:
-            report.failed.append(PassedOver(str(path), _reason(error)))
+            report.failed.append(PassedOver(_shown(path), _reason(error)))
             continue
         lists = {Outcome.ADDED: report.added, Outcome.UPDATED: report.updated}
         lists.get(outcome, report.unchanged).append(document.source)
@@ -71,17 +71,31 @@ def _walk(root: Path, report: AddReport) -> Iterator[tuple[Path, str]]:
     if not root.exists():
         raise InvalidInput(f"{root} does not exist.", remedy="Check the path.")
     if root.is_file():
-        yield root.absolute(), root.name
+        # Only the folder is resolved: `../a.md` and `/home/a.md` are the same file, a link keeps its name.
+        path = root.parent.resolve() / root.name
+        if reason := _unfit(path):
+            report.failed.append(PassedOver(_shown(path), reason))
+        else:
+            yield path, path.name
         return
-    base = root.absolute()
-    for folder, folders, files in os.walk(base):
+    base = root.resolve()
+    for folder, folders, files in os.walk(base, onerror=lambda error: _note(error, report)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder) / name
             if reason := _why_not(path):
-                report.skipped.append(PassedOver(str(path), reason))
+                report.skipped.append(PassedOver(_shown(path), reason))
             else:
                 yield path, str(Path(base.name) / path.relative_to(base))
+
+
+def _note(error: OSError, report: AddReport) -> None:
+    report.failed.append(PassedOver(_shown(Path(str(error.filename))), error.strerror or str(error)))
+
+
+def _shown(path: Path) -> str:
+    """The path as it can be printed, whatever bytes its name consists of."""
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 def _why_not(path: Path) -> str | None:
@@ -91,5 +105,11 @@ def _why_not(path: Path) -> str | None:
         return "not a regular file"
     if path.suffix.lower() not in SUFFIXES:
         return f"type {path.suffix or 'unknown'} cannot be read yet"
+    return _unfit(path)
+
+
+def _unfit(path: Path) -> str | None:
+    if _shown(path) != str(path):
+        return "its name is not UTF-8"
     size = path.stat().st_size
     return f"larger than {MAX_FILE:,} bytes" if size > MAX_FILE else None

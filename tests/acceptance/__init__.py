@@ -1,0 +1,1 @@
+"""Kosmos driven from outside, as a user would: over HTTP and by its commands."""

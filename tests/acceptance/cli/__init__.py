@@ -1,0 +1,1 @@
+"""The installed command, run as a process of its own."""

@@ -1,0 +1,193 @@
+"""Every command once with `--json`: the whole path through documents, people and models."""
+
+import json
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from acceptance.cli.running import Kosmos
+from kosmos.cli.main import app
+
+ENDLESS = {"serve", "model-double"}  # they run until they are stopped, and print no result
+GUIDE = """# 泵 guide
+
+The blue pump must be oiled every 40 days.
+
+## 证书
+
+叶子证书每九十天轮换一次，由正式值班操作。
+"""
+Results = dict[str, Any]
+
+
+def _declared() -> set[str]:
+    """The names of all commands, as typer knows them."""
+    found = set()
+    root = typer.main.get_command(app)
+    for name, command in getattr(root, "commands").items():  # noqa: B009
+        below = getattr(command, "commands", None)
+        found |= {f"{name} {inner}" for inner in below} if below else {name}
+    return found
+
+
+@pytest.fixture(scope="module")
+def kosmos(tmp_path_factory: pytest.TempPathFactory) -> Kosmos:
+    """A home whose path has blanks and Chinese characters."""
+    made = Kosmos(tmp_path_factory.mktemp("cli") / "家 目录")
+    assert made.json("db", "upgrade")["revision"]
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents to add."""
+    folder = tmp_path_factory.mktemp("docs") / "手册 目录"
+    (folder / "子目录").mkdir(parents=True)
+    (folder / "泵.md").write_text(GUIDE)
+    (folder / "子目录" / "other.txt").write_text("Nothing of note.\n")
+    (folder / "image.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def double(kosmos: Kosmos, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the model double, run by its command."""
+    script = tmp_path_factory.mktemp("script") / "script.json"
+    script.write_text('{"replies": [{"content": "pong"}, {"status": 401}]}')
+    process = kosmos.start("model-double", script, "--port", "0")
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    yield said.split(" ")[-1].strip()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def _documents(kosmos: Kosmos, folder: Path) -> Results:
+    name, quick = "手册 目录/泵.md", replace(kosmos, quick=True)
+    return {
+        "spaces create": quick.json("spaces", "create", "知识库", "--description", "说明"),
+        "add": kosmos.json("add", folder, "--space", "知识库"),
+        "add again": quick.json("add", folder, "--space", "知识库"),
+        "documents list": quick.json("documents", "list", "--space", "知识库"),
+        "reindex": quick.json("reindex", "--space", "知识库"),
+        "search": kosmos.json("search", "证书轮换", "--k", "1"),
+        "ask": kosmos.json("ask", "How often must the pump be oiled?"),
+        "ask in Chinese": quick.json("ask", "叶子证书多久轮换一次？", "--space", "知识库"),
+        "read": kosmos.json("read", name, "--space", "知识库", "--lines", "3:7"),
+        "documents remove": kosmos.json("documents", "remove", name, "--space", "知识库"),
+        "search after": quick.json("search", "证书轮换"),
+        "gc": kosmos.json("gc"),
+        "doctor": quick.json("doctor"),
+        "spaces delete": quick.json("spaces", "delete", "知识库", "--yes"),
+    }
+
+
+def _accounts(kosmos: Kosmos, double: str) -> Results:
+    add = ("credentials", "add", "模型", "--type", "LLM", "--base-url", double, "--model", "scripted")
+    results = {
+        "credentials add": kosmos.json(*add, "--key-stdin", stdin="sk-topsecret\n"),
+        "credentials list": kosmos.json("credentials", "list"),
+        "credentials test": kosmos.json("credentials", "test", "模型"),
+        "credentials link": kosmos.json("credentials", "link", "模型", "--priority", "3"),
+        "credentials remove": kosmos.json("credentials", "remove", "模型"),
+        "users add": kosmos.json("users", "add", "韩梅梅"),
+        "users list": kosmos.json("users", "list"),
+        "spaces share": kosmos.json("spaces", "share", "default", "韩梅梅", "--role", "editor"),
+        "spaces members": kosmos.json("spaces", "members", "default"),
+        "spaces unshare": kosmos.json("spaces", "unshare", "default", "韩梅梅"),
+        "spaces list": kosmos.json("spaces", "list"),
+        "tokens create": kosmos.json("tokens", "create", "laptop", "--days", "7"),
+        "tokens list": kosmos.json("tokens", "list"),
+        "db current": kosmos.json("db", "current"),
+        "db upgrade": kosmos.json("db", "upgrade"),
+    }
+    made = results["tokens create"]["token"]["id"]
+    return {**results, "tokens revoke": kosmos.json("tokens", "revoke", made)}
+
+
+@pytest.fixture(scope="module")
+def results(kosmos: Kosmos, folder: Path, double: str) -> Results:
+    """What each command printed. Two people work on one home at once."""
+    with ThreadPoolExecutor() as pool:
+        halves = [
+            pool.submit(_documents, kosmos, folder),
+            pool.submit(_accounts, replace(kosmos, quick=True), double),
+        ]
+        found = {key: value for half in halves for key, value in half.result().items()}
+    folders = (kosmos.home / "blobs", kosmos.home / "index")
+    return {**found, "left": [path.name for folder in folders for path in folder.rglob("*.*")]}
+
+
+def test_no_command_is_forgotten(results: Results) -> None:
+    assert _declared() - set(results) == ENDLESS
+
+
+def test_documents(results: Results, folder: Path) -> None:
+    names = ["手册 目录/泵.md", "手册 目录/子目录/other.txt"]
+    assert results["add"]["added"] == names
+    assert [item["path"] for item in results["add"]["skipped"]] == [str(folder / "image.png")]
+    assert results["add again"]["unchanged"] == names
+    assert [item["source"] for item in results["documents list"]] == names
+    assert results["read"]["lines"] == GUIDE.split("\n")[2:7]
+    assert results["documents remove"]["removed"] == results["documents list"][0]["id"]
+    assert results["search after"] == []
+
+
+def test_answers_quote_the_file_itself(results: Results) -> None:
+    lines = GUIDE.split("\n")
+    assert results["search"][0]["source"] == "手册 目录/泵.md"
+    for name, words in (("ask", "every 40 days"), ("ask in Chinese", "每九十天轮换一次")):
+        cited = results[name]["citations"]
+        assert any(words in item["quote"] for item in cited)
+        for item in cited:
+            assert item["quote"] in "\n".join(lines[item["start_line"] - 1 : item["end_line"]])
+
+
+def test_people(results: Results) -> None:
+    assert [(item["user_name"], item["role"]) for item in results["spaces members"]][1:] == [
+        ("韩梅梅", "editor")
+    ]
+    assert "default" in [item["space"]["name"] for item in results["spaces list"]]
+    assert results["users list"][1]["id"] == results["users add"]["user"]["id"]
+    created = results["tokens create"]
+    assert created["token"]["id"] in [item["id"] for item in results["tokens list"]]
+    assert created["text"] not in json.dumps(results["tokens list"])
+
+
+def test_models(results: Results, kosmos: Kosmos) -> None:
+    assert results["credentials test"]["model"] == "scripted"
+    assert [item["priority"] for item in results["credentials link"]] == [3]
+    assert results["credentials list"][0]["has_key"] is True
+    assert "sk-topsecret" not in json.dumps(results)
+    for path in kosmos.home.rglob("*"):
+        assert not path.is_file() or b"sk-topsecret" not in path.read_bytes(), path
+
+
+def test_nothing_is_left_behind(results: Results) -> None:
+    assert results["gc"]["removed"] == 0  # removing a document takes its bytes along
+    default = next(item["space"] for item in results["spaces list"] if item["space"]["name"] == "default")
+    collection = f"space_{default['id'].replace('-', '')}"
+    assert [name for name in results["left"] if not name.startswith((collection, ".incoming"))] == []
+
+
+def test_for_people(kosmos: Kosmos, folder: Path, results: Results) -> None:
+    quick = replace(kosmos, quick=True)
+    added = quick.run("add", folder)
+    assert added.stdout.startswith("2 added, 0 updated, 0 unchanged, 1 skipped, 0 failed\n")
+    asked = quick.run("ask", "How often must the pump be oiled?")
+    assert "[1] 手册 目录/泵.md:" in asked.stdout
+    listed = quick.run("documents", "list")
+    assert [len(line.split("  ")[0]) for line in listed.stdout.split("\n")[1:3]] == [36, 36]
+    narrow = Kosmos(kosmos.home, {"PYTHONIOENCODING": "ascii"}).run("read", "手册 目录/泵.md", "--lines", "7")
+    assert (
+        narrow.stdout == "     7  " + GUIDE.split("\n")[6].encode("ascii", "backslashreplace").decode() + "\n"
+    )
+    assert [done.returncode for done in (added, asked, listed, narrow)] == [0, 0, 0, 0]
+    assert [done.stderr for done in (added, asked, listed, narrow)] == ["", "", "", ""]

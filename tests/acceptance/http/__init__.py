@@ -1,0 +1,1 @@
+"""The HTTP interface over real connections, on both database engines."""

@@ -1,0 +1,102 @@
+"""Every operation that the API declares, and a valid request for each.
+
+A new route needs an entry in `BODIES`; a new path parameter one in `furnish`. The tests that walk over
+all operations fail until both are there.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_CREDENTIAL = {"name": "m", "type": "LLM", "base_url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
+
+# Valid bodies for each operation; `{…}` stands for an id of the one whose things are asked for.
+BODIES: dict[str, Sequence[Any]] = {
+    "healthz": [None],
+    "me": [None],
+    "list_users": [None],
+    "create_user": [{"name": "new user"}],
+    "list_tokens": [None],
+    "create_token": [{"name": "new token"}],
+    "revoke_token": [None],
+    "list_spaces": [None],
+    "create_space": [{"name": "new space"}],
+    "get_space": [None],
+    "change_space": [{"description": "changed"}],
+    "delete_space": [None],
+    "list_members": [None],
+    "put_member": [{"user": "{user_id}", "role": "viewer"}],
+    "remove_member": [None],
+    "list_links": [None],
+    "link_credential": [{"priority": 1}],
+    "unlink_credential": [None],
+    "list_credentials": [None],
+    "add_credential": [_CREDENTIAL],
+    "get_credential": [None],
+    "change_credential": [{"model": "changed"}],
+    "remove_credential": [None],
+    "test_credential": [None],
+    "list_documents": [None],
+    "get_document": [None],
+    "remove_document": [None],
+    "read_lines": [None],
+    "search": [{"query": "pump 证书"}, {"query": "pump 证书", "space_ids": ["{space_id}"]}],
+    "ask": [{"question": "pump 证书?"}, {"question": "pump 证书?", "space_ids": ["{space_id}"]}],
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method on one path."""
+
+    name: str
+    method: str
+    path: str
+    schema: Mapping[str, Any]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names in the path."""
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+    def fill(self, ids: Mapping[str, str]) -> str:
+        """The path with real ids."""
+        return self.path.format(**{name: ids[name] for name in self.parameters})
+
+    def bodies(self, ids: Mapping[str, str]) -> list[Any]:
+        """Valid bodies that name real ids."""
+        return [_filled(body, ids) for body in BODIES[self.name]]
+
+
+def operations(api: FastAPI) -> list[Operation]:
+    """Everything that OpenAPI declares."""
+    return [
+        Operation(schema["operationId"], method.upper(), path, schema)
+        for path, item in api.openapi()["paths"].items()
+        for method, schema in item.items()
+        if method in METHODS
+    ]
+
+
+def requests_for(
+    operation: Operation, theirs: Mapping[str, str], own: Mapping[str, str]
+) -> Iterator[tuple[str, Any]]:
+    """Paths and bodies that ask for something of theirs, also where an own id stands beside it."""
+    for choice in itertools.product((theirs, own), repeat=len(operation.parameters)):
+        if choice and all(ids is own for ids in choice):
+            continue
+        mixed = {name: ids[name] for name, ids in zip(operation.parameters, choice, strict=True)}
+        for body in operation.bodies(theirs):
+            yield operation.fill(mixed), body
+
+
+def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return ids[value[1:-1]] if value.startswith("{") else value
+    if isinstance(value, dict):
+        return {key: _filled(item, ids) for key, item in value.items()}
+    return [_filled(item, ids) for item in value] if isinstance(value, list) else value
