@@ -63,7 +63,7 @@ def session() -> Iterator[Text]:
             yield Text()
         yield Text(f"$ kosmos {shlex.join(command)}", style="bold green")
         # The picture shows no folder of the machine it was made on.
-        printed = demo.kosmos(*command).replace(f"{demo.ROOT}/", "")
+        printed = demo.kosmos(*command)
         yield from Text.from_ansi(printed.rstrip("\n")).split("\n", allow_blank=True)
 
 

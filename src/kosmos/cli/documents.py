@@ -67,9 +67,14 @@ def _show_report(report: "AddReport") -> None:
     out.print(counts)
     for heading, items in (("skipped", report.skipped), ("failed", report.failed)):
         for item in items[:20]:
-            out.print(f"  {heading}: {item.path}: {item.reason}")
+            out.print(f"  {heading}: {_near(item.path)}: {item.reason}")
         if len(items) > 20:
             out.print(f"  … and {len(items) - 20} more {heading}; --json lists all")
+
+
+def _near(path: str) -> str:
+    """The path as seen from here, where it lies below."""
+    return path.removeprefix(f"{Path.cwd()}/")
 
 
 def search(

@@ -78,17 +78,19 @@ def _prepare_file(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        if path.stat().st_size == 0:
-            _switch_to_wal(path)
-    except OSError as error:
+        _switch_to_wal(path)
+    except (OSError, sqlite3.OperationalError) as error:
         raise ConfigError(
-            f"The database file {path} cannot be opened: {error.strerror}.",
+            f"The database file {path} cannot be opened: {getattr(error, 'strerror', None) or error}.",
             remedy="Check the path and its permissions, or set KOSMOS_HOME to a folder of yours.",
         ) from None
 
 
 def _switch_to_wal(path: Path) -> None:
-    """Once for each file. This one statement says "locked" without waiting where several do it at once."""
+    """The mode stays with the file, but a restored copy may have lost it.
+
+    This one statement says "locked" without waiting where several processes switch a new file at once.
+    """
     deadline = time.monotonic() + BUSY_SECONDS
     conn = sqlite3.connect(path)
     try:
@@ -96,10 +98,12 @@ def _switch_to_wal(path: Path) -> None:
             try:
                 conn.execute("PRAGMA journal_mode=WAL")
                 return
-            except sqlite3.OperationalError:
-                if time.monotonic() > deadline:
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
+            except sqlite3.DatabaseError:
+                return  # no database at all: the first query says so
     finally:
         conn.close()
 

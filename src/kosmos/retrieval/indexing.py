@@ -7,6 +7,7 @@ from kosmos.domain.chunks import Chunk, ChunkType
 from kosmos.domain.documents import Document
 from kosmos.retrieval.bm25 import document_vector
 from kosmos.retrieval.terms import terms
+from kosmos.store.filters import And, Eq, Filter, In, Not
 from kosmos.store.rows import IndexRow
 
 TEXT_ROUTE = "sparse_vector"
@@ -26,6 +27,17 @@ def index_rows(document: Document, chunks: Sequence[Chunk]) -> list[IndexRow]:
         children.setdefault(chunk.parent_id, []).append(chunk.id)
     places = {pk: place for group in children.values() for place, pk in enumerate(group)}
     return [_row(document, chunk, by_id, children, places[chunk.id]) for chunk in chunks]
+
+
+def dead_rows(document: Document, fresh: Sequence[IndexRow]) -> Filter:
+    """Rows of older versions and failed attempts, but never those of a version that comes next."""
+    return And(
+        (
+            Eq("document_id", document.id),
+            In("generation", frozenset(range(document.live_generation + 1))),
+            Not(In("pk", frozenset(row.pk for row in fresh))),
+        )
+    )
 
 
 def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:

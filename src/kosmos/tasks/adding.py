@@ -23,8 +23,8 @@ from kosmos.domain.values import check_text
 from kosmos.errors import Conflict, InvalidInput
 from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.canonical import canonicalize
-from kosmos.retrieval.indexing import collection_of, index_rows
-from kosmos.store.filters import And, Eq, In, Not
+from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
+from kosmos.store.filters import In
 from kosmos.tasks.keeping import hold_blob, release_blobs
 from kosmos.tasks.workbench import Workbench
 
@@ -79,10 +79,11 @@ async def add_document(bench: Workbench, space_id: str, source: Source) -> tuple
     await bench.blobs.put(source.data)
     await bench.blobs.put(text)
     # Rows of a generation that is not live are never shown, so the index may run ahead of the tables.
-    await bench.store.upsert(collection_of(space_id), index_rows(document, fresh))
+    rows = index_rows(document, fresh)
+    await bench.store.upsert(collection_of(space_id), rows)
     await _switch(bench, document, known, fresh)
     if known is not None:
-        await _clear(bench, document, fresh)
+        await bench.store.delete(collection_of(space_id), dead_rows(document, rows))
         await release_blobs(bench, _hashes(known))
     return document, Outcome.UPDATED if known else Outcome.ADDED
 
@@ -202,15 +203,3 @@ async def _go_live(bench: Workbench, document: Document, known: Document | None,
     except sa.exc.IntegrityError:
         # Two writers passed the check at once, or the space is gone: the tables let only one of them through.
         raise conflict from None
-
-
-async def _clear(bench: Workbench, document: Document, fresh: list[Chunk]) -> None:
-    """Drop the rows of older versions and failed attempts, but never those of a version that comes next."""
-    stale = And(
-        (
-            Eq("document_id", document.id),
-            In("generation", frozenset(range(document.live_generation + 1))),
-            Not(In("pk", frozenset(chunk.id for chunk in fresh))),
-        )
-    )
-    await bench.store.delete(collection_of(document.space_id), stale)

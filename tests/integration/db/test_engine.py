@@ -1,6 +1,7 @@
 """Transactions: all or nothing, writers in turn, clear errors."""
 
 import asyncio
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -86,4 +87,15 @@ async def test_a_server_that_is_down() -> None:
         async with db.read():
             pass
     assert "secret" not in caught.value.message
+    await db.close()
+
+
+async def test_a_copy_that_lost_its_journal_mode_gets_it_back(tmp_path: Path) -> None:
+    path = tmp_path / "copy.db"
+    with sqlite3.connect(path) as plain:
+        plain.execute("CREATE TABLE t (x)")
+    plain.close()
+    db = Database(f"sqlite:///{path}")
+    async with db.read() as conn:
+        assert await conn.scalar(sa.text("PRAGMA journal_mode")) == "wal"
     await db.close()
