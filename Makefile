@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check bench serve lock format clean
+.PHONY: setup demo test check bench chaos serve lock format clean
 
 setup: $(READY)
 
@@ -20,13 +20,14 @@ demo: $(READY)
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file pyproject.toml tests scripts bench
+	$(BIN)/mypy --config-file pyproject.toml tests scripts
+	$(BIN)/mypy --config-file pyproject.toml bench
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/check_links.py
@@ -34,6 +35,9 @@ check: $(READY)
 
 bench: $(READY)
 	@for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
+
+chaos: $(READY)
+	@$(BIN)/python scripts/chaos.py
 
 serve: $(READY)
 	$(BIN)/kosmos serve
@@ -44,7 +48,7 @@ format: $(READY)
 
 # The lock files name versions and hashes, never addresses.
 lock:
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra postgres --extra dev pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra postgres --extra redis --extra dev pyproject.toml -o requirements/dev.lock
 	echo uv | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/bootstrap.lock
 
 clean:

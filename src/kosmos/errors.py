@@ -46,6 +46,30 @@ class Conflict(KosmosError):
     """The request does not fit the present state."""
 
 
+class LeaseLost(KosmosError):
+    """The job was paused, cancelled or taken over; what this worker still wants to write does not count."""
+
+
+class NotReady(KosmosError):
+    """Something that is needed is not there yet; look again later."""
+
+    retryable = True
+
+    def __init__(
+        self, message: str | None = None, *, seconds: float = 60.0, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.seconds = seconds
+
+
+class DeadlinePassed(KosmosError):
+    """The deadline has passed."""
+
+
+class NoProgress(KosmosError):
+    """Several attempts in a row brought no progress."""
+
+
 class DataLost(KosmosError):
     """Stored data is missing or damaged."""
 

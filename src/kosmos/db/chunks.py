@@ -35,6 +35,16 @@ async def delete_generations(conn: AsyncConnection, document_id: str, *, keep: i
     await conn.execute(chunk.delete().where(chunk.c.document_id == document_id, chunk.c.generation != keep))
 
 
+async def generation_chunks(conn: AsyncConnection, document_id: str, generation: int) -> list[Chunk]:
+    """The chunks of one generation of a document, in the order of the text."""
+    query = (
+        sa.select(*_COLUMNS)
+        .where(chunk.c.document_id == document_id, chunk.c.generation == generation)
+        .order_by(chunk.c.position)
+    )
+    return [_chunk(row) for row in await conn.execute(query)]
+
+
 async def live_chunks(conn: AsyncConnection, document_id: str) -> list[Chunk]:
     """The chunks of the live generation of a document, in the order of the text."""
     query = (

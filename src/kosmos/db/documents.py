@@ -1,5 +1,7 @@
 """Queries on documents."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -62,6 +64,21 @@ async def get_documents(conn: AsyncConnection, ids: list[str]) -> dict[str, Docu
     """The documents of those ids, by id."""
     rows = await conn.execute(sa.select(document).where(document.c.id.in_(ids)))
     return {row.id: _document(row) for row in rows}
+
+
+async def update_document(
+    conn: AsyncConnection,
+    document_id: str,
+    changes: Mapping[str, Any],
+    now: datetime,
+    *,
+    only_if: Mapping[str, Any] | None = None,
+) -> bool:
+    """Change columns of a document; False when it is gone or no longer has the values of `only_if`."""
+    query = document.update().where(document.c.id == document_id)
+    for name, value in (only_if or {}).items():
+        query = query.where(document.c[name].is_not_distinct_from(value))
+    return (await conn.execute(query.values(**changes, updated_at=now))).rowcount == 1
 
 
 async def delete_document(conn: AsyncConnection, document_id: str) -> bool:

@@ -1,26 +1,21 @@
-"""Opens the database and hands out connections: `read()` for looking, `write()` for changing."""
+"""Opens the database and hands out connections: to read, to write, and to write briefly."""
 
 import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
 
+import aiosqlite
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from kosmos.db.brief import BriefConnection
+from kosmos.db.sqlite import BUSY_SECONDS, Connection
 from kosmos.errors import ConfigError, EngineUnavailable
-
-BUSY_SECONDS = 30
-_PRAGMAS = (
-    f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}",
-    "PRAGMA synchronous=NORMAL",
-    "PRAGMA foreign_keys=ON",
-)
 
 
 def parse_url(url: str) -> sa.URL:
@@ -49,27 +44,52 @@ class Database:
         self.engine = _engine(self.url)
         # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
         self._writer = asyncio.Lock() if self.is_sqlite else None
+        self._brief: BriefConnection | None = None
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection in a transaction that sees one state of the data and changes nothing."""
-        async with _clear_errors(self.url), self.engine.connect() as conn:
-            yield conn
+        with _clear_errors(self.url):
+            async with self.engine.connect() as conn:
+                yield conn
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A connection in a transaction that commits when the block ends and rolls back when it fails."""
         if self._writer is None:
-            async with _clear_errors(self.url), self.engine.begin() as conn:
+            with _clear_errors(self.url):
+                async with self.engine.begin() as conn:
+                    yield conn
+            return
+        with _clear_errors(self.url):
+            async with self._writer, self.engine.connect() as conn:
+                await conn.execution_options(kosmos_write=True)
+                async with conn.begin():
+                    yield conn
+
+    @asynccontextmanager
+    async def brief(self) -> AsyncIterator[AsyncConnection]:
+        """A `write` of a few small statements that wait for nothing else in between.
+
+        On SQLite they run in the caller's thread, which is far cheaper; long ones would hold it up.
+        """
+        if self._writer is None:
+            async with self.write() as conn:
                 yield conn
             return
-        async with self._writer, _clear_errors(self.url), self.engine.connect() as conn:
-            await conn.execution_options(kosmos_write=True)
-            async with conn.begin():
-                yield conn
+        with _clear_errors(self.url):
+            async with self._writer:
+                if self._brief is None:
+                    self._brief = await BriefConnection.open(_sqlite_engine(self.url, brief=True))
+                async with self._brief.transaction() as conn:
+                    yield conn
 
     async def close(self) -> None:
         """Close all connections."""
+        if self._brief is not None:
+            kept, self._brief = self._brief, None
+            await kept.close()
+            await kept.engine.dispose()
         await self.engine.dispose()
 
 
@@ -118,18 +138,26 @@ def _engine(url: sa.URL) -> AsyncEngine:
                 remedy="Run: pip install 'kosmos[postgres]'",
             ) from None
         return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
-    engine = create_async_engine(url, pool_size=8, max_overflow=8)
-    event.listen(engine.sync_engine, "connect", _on_connect)
-    event.listen(engine.sync_engine, "begin", _on_begin)
+    return _sqlite_engine(url, brief=False)
+
+
+def _sqlite_engine(url: sa.URL, *, brief: bool) -> AsyncEngine:
+    path = Path(str(url.database)).absolute()
+
+    async def connect() -> aiosqlite.Connection:
+        return await Connection(path, brief=brief)
+
+    # A transaction that fails rolls back by itself, so there is nothing left to reset.
+    engine = create_async_engine(
+        url,
+        pool_size=1 if brief else 8,
+        max_overflow=0 if brief else 8,
+        pool_reset_on_return=None if brief else "rollback",
+        async_creator=connect,
+    )
+    if not brief:  # a brief connection begins by itself
+        event.listen(engine.sync_engine, "begin", _on_begin)
     return engine
-
-
-def _on_connect(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves, see _on_begin
-    cursor = connection.cursor()
-    for pragma in _PRAGMAS:
-        cursor.execute(pragma)
-    cursor.close()
 
 
 def _on_begin(conn: sa.Connection) -> None:
@@ -138,24 +166,31 @@ def _on_begin(conn: sa.Connection) -> None:
     conn.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-@asynccontextmanager
-async def _clear_errors(url: sa.URL) -> AsyncIterator[None]:
+@contextmanager
+def _clear_errors(url: sa.URL) -> Iterator[None]:
     """Turn what a driver says about an unreachable or damaged database into an error with a remedy."""
     try:
         yield
     except sa.exc.IntegrityError:
         raise
+    except sa.exc.TimeoutError as error:  # all connections are in use and none came back
+        raise _unavailable(url, "all connections are in use") from error
     except sa.exc.DBAPIError as error:
-        shown = url.render_as_string(hide_password=True)
         reason = str(error.orig).strip().split("\n")[0]
         if "not a database" in reason or "malformed" in reason:
             raise ConfigError(
                 f"{url.database} is not an intact SQLite database: {reason}.",
                 remedy="Restore it from a backup, or move it away to start anew.",
             ) from error
-        if isinstance(error, sa.exc.OperationalError):
-            raise EngineUnavailable(
-                f"The database {shown} cannot be used: {reason}.",
-                remedy="Check that it runs, is reachable and writable; `kosmos doctor` tells more.",
-            ) from error
+        # A server that goes away is told in many ways: refused, closed, shut down by its administrator.
+        if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError) or error.connection_invalidated:
+            raise _unavailable(url, reason) from error
         raise
+
+
+def _unavailable(url: sa.URL, reason: str) -> EngineUnavailable:
+    shown = url.render_as_string(hide_password=True)
+    return EngineUnavailable(
+        f"The database {shown} cannot be used: {reason}.",
+        remedy="Check that it runs, is reachable and writable; `kosmos doctor` tells more.",
+    )

@@ -140,6 +140,7 @@ document = sa.Table(
     sa.Column("error", sa.Text),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("live_generation", sa.Integer, nullable=False),
+    sa.Column("draft_generation", sa.Integer),
     sa.Column("metadata", JSON, nullable=False),
     _created(),
     _updated(),
@@ -172,4 +173,74 @@ chunk = sa.Table(
     sa.UniqueConstraint("document_id", "generation", "position"),
     sa.CheckConstraint("type IN ('heading', 'content', 'error')", name="type"),
     sa.CheckConstraint("start_line >= 1 AND end_line >= start_line", name="lines"),
+)
+
+_OPEN = sa.text("dedupe_key IS NOT NULL AND status IN ('PENDING', 'RUNNING', 'PAUSED')")
+_DUE = sa.text("due_at IS NOT NULL")
+
+job = sa.Table(
+    "job",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    sa.Column("type", sa.String(64), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text),
+    _refers("space_id", "knowledge_space.id", nullable=True),
+    _refers("document_id", "document.id", nullable=True),
+    sa.Column("asset_id", ID),
+    _refers("initiator_id", "user.id", nullable=True, ondelete="SET NULL"),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("lane", sa.String(128)),
+    sa.Column("lane_limit", sa.Integer),
+    sa.Column("dedupe_key", sa.String(200)),
+    sa.Column("context", JSON, nullable=False),
+    sa.Column("progress", JSON, nullable=False),
+    sa.Column("result", JSON),
+    sa.Column("prompt_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("due_at", UtcDateTime()),
+    sa.Column("deadline_at", UtcDateTime()),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("worker", sa.String(128)),
+    _created(),
+    sa.Column("started_at", UtcDateTime()),
+    _updated(),
+    sa.Column("finished_at", UtcDateTime()),
+    sa.CheckConstraint(
+        "status IN ('PENDING', 'RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED')", name="status"
+    ),
+    sa.CheckConstraint(
+        "CASE WHEN status IN ('PENDING', 'RUNNING') THEN due_at IS NOT NULL "
+        "WHEN status = 'PAUSED' THEN TRUE ELSE due_at IS NULL END",
+        name="due",
+    ),
+    sa.Index("ix_job_due", sa.text("priority DESC"), "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
+    sa.Index("ix_job_status", "status", "lane"),
+    sa.Index("uq_job_dedupe_key", "dedupe_key", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
+)
+
+job_dependency = sa.Table(
+    "job_dependency",
+    metadata,
+    sa.Column("job_id", ID, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("depends_on_id", ID, sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, index=True),
+    sa.Column("on_failure", sa.String(16), nullable=False),
+    sa.CheckConstraint("on_failure IN ('fail', 'continue')", name="on_failure"),
+)
+
+job_event = sa.Table(
+    "job_event",
+    metadata,
+    sa.Column("sequence", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("job_id", ID, sa.ForeignKey("job.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("progress", JSON, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    _created(),
+    sa.Index("ix_job_event_job_id", "job_id", "sequence"),
+    sqlite_autoincrement=True,
 )

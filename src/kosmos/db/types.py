@@ -25,7 +25,7 @@ class UtcDateTime(sa.types.TypeDecorator[datetime]):
             return None
         if value.tzinfo is None:
             raise TypeError("naive datetime")
-        return value.astimezone(UTC)
+        return value if value.tzinfo is UTC else value.astimezone(UTC)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
         """Only aware datetimes come out."""

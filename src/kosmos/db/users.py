@@ -37,6 +37,12 @@ async def insert_user(conn: AsyncConnection, value: User) -> None:
     )
 
 
+async def get_user(conn: AsyncConnection, user_id: str) -> User | None:
+    """The user of that id."""
+    row = (await conn.execute(sa.select(user).where(user.c.id == user_id))).first()
+    return _user(row) if row else None
+
+
 async def find_user(conn: AsyncConnection, name_or_id: str) -> User | None:
     """The user of that name or id; the id counts first, since a name may be chosen to look like one."""
     match = sa.or_(user.c.id == name_or_id, user.c.name_key == name_key(name_or_id))

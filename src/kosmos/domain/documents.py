@@ -35,7 +35,8 @@ class Document:
     status: DocumentStatus
     error: str | None
     version: int
-    live_generation: int
+    live_generation: int  # the chunks that readers see
+    draft_generation: int | None  # chunks that are being made, or wait to be indexed
     metadata: Mapping[str, Any]
     created_at: datetime
     updated_at: datetime

@@ -47,6 +47,8 @@ def _too_deep(value: object) -> bool:
     """One limit for all: where Python gives up depends on who calls, and drivers call from deeper down."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
+        if not level:
+            return False
         inside = [item.values() if isinstance(item, Mapping) else item for item in level]
         level = [child for item in inside for child in item if isinstance(child, Mapping | list | tuple)]
     return bool(level)

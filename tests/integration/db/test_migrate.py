@@ -70,7 +70,9 @@ async def test_up_down_up_with_data(database_url: str) -> None:
 
 async def test_declared_tables_equal_migrated_tables(db: Database) -> None:
     def difference(conn: sa.Connection) -> list[object]:
-        context = MigrationContext.configure(conn, opts={"compare_type": True})
+        # Alembic cannot read an index with a descending column back from SQLite.
+        known = {"include_object": lambda _object, name, *_rest: name != "ix_job_due"}
+        context = MigrationContext.configure(conn, opts={"compare_type": True, **known})
         return list(compare_metadata(context, tables.metadata))
 
     async with db.read() as conn:
