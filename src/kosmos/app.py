@@ -4,7 +4,7 @@ import asyncio
 import getpass
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -18,6 +18,7 @@ from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
+from kosmos.jobs.waking import Wake
 from kosmos.llm.secrets import SecretBox, open_box, write_private
 from kosmos.store.local import LocalStore
 from kosmos.tasks.workbench import Workbench
@@ -51,12 +52,36 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
     try:
         await ensure_current(db, upgrade=settings.embedded)
         bench = Workbench(db=db, blobs=blobs, store=LocalStore(settings.index_folder), clock=clock)
+        if settings.redis_url is not None:
+            bench.waker.add(_redis_listener(settings.redis_url))
         await _welcome(settings, bench)
         key = settings.secret_key.get_secret_value() if settings.secret_key else None
         yield App(settings=settings, bench=bench, box=open_box(key, settings.key_file))
     finally:
         await blobs.close()
         await db.close()
+
+
+def _redis_listener(url: str) -> Wake:
+    """Sends the ids of new jobs to Dramatiq workers, beside whatever else goes on."""
+    try:
+        from kosmos.jobs.dramatiq_runner import make_broker, send
+    except ImportError:
+        raise ConfigError(
+            "A Redis is configured, but Dramatiq is not installed.", remedy="Run: pip install 'kosmos[redis]'"
+        ) from None
+    broker = make_broker(url)
+
+    def listener(job_ids: Sequence[str]) -> None:
+        def report(done: "asyncio.Future[None]") -> None:
+            if done.exception() is not None:
+                log.warning("Redis cannot be reached; workers find new jobs by themselves")
+
+        asyncio.get_running_loop().run_in_executor(None, send, broker, list(job_ids)).add_done_callback(
+            report
+        )
+
+    return listener
 
 
 def make_home(settings: Settings) -> None:

@@ -29,7 +29,7 @@ from kosmos.llm.secrets import open_box
 
 EXTRAS = {
     "postgres": (("psycopg",), "PostgreSQL for the tables"),
-    "redis": (("redis", "dramatiq"), "Redis and Dramatiq workers (nothing uses it yet)"),
+    "redis": (("redis", "dramatiq"), "workers woken over Redis by Dramatiq"),
     "milvus": (("pymilvus",), "Milvus for the index (nothing uses it yet)"),
     "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images (nothing uses it yet)"),
     "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files (nothing uses it yet)"),

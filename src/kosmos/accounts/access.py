@@ -6,10 +6,11 @@ Forbidden. A token's scope limits its user's roles; being an administrator opens
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.db import credentials, documents, spaces
+from kosmos.db import credentials, documents, jobs, spaces
 from kosmos.domain.accounts import Principal, Role, Scope
 from kosmos.domain.credentials import Credential
 from kosmos.domain.documents import Document
+from kosmos.domain.jobs import Job
 from kosmos.domain.spaces import SpaceView
 from kosmos.domain.values import storable
 from kosmos.errors import Forbidden, InvalidInput, NotFound
@@ -75,6 +76,20 @@ async def require_document(
         raise NotFound(f"There is no document {document_id}.", remedy="List them with: kosmos documents list")
     _with_role(who, view, need)
     return document
+
+
+async def require_job(conn: AsyncConnection, who: Principal, job_id: str, *, need: Role = Role.VIEWER) -> Job:
+    """The job, if the caller has at least that role in its space; one without a space is its initiator's."""
+    job = await jobs.get_job(conn, job_id) if storable(job_id) else None
+    view = await spaces.view_space(conn, who.user.id, job.space_id) if job and job.space_id else None
+    own = job is not None and job.space_id is None and job.initiator_id == who.user.id
+    if job is None or (view is None and not own):
+        raise NotFound(f"There is no job {job_id}.", remedy="List them with: kosmos jobs list")
+    if view is not None:
+        _with_role(who, view, need)
+    else:
+        require_scope(who, _SCOPE_FOR[need])
+    return job
 
 
 async def require_credential(

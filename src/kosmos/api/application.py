@@ -9,13 +9,14 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from kosmos import __version__
-from kosmos.api import credentials, documents, people, problems, spaces
+from kosmos.api import credentials, documents, jobs, people, problems, spaces
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
 from kosmos.api.requests import RequestShell
 from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
+from kosmos.workers import working_beside
 
 API = "/api/v1"
 
@@ -38,7 +39,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(api: FastAPI) -> AsyncIterator[None]:
-        async with open_app(settings, clock=clock) as app:
+        async with open_app(settings, clock=clock) as app, working_beside(app):
             api.state.kosmos = app
             yield
 
@@ -54,7 +55,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(api)
-    for router in (people.router, spaces.router, credentials.router, documents.router):
+    for router in (people.router, spaces.router, credentials.router, documents.router, jobs.router):
         api.include_router(router, prefix=API, responses=PROBLEMS)
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kosmos import __version__
-from kosmos.cli import accounts, credentials, documents, instance
+from kosmos.cli import accounts, credentials, documents, instance, jobs
 from kosmos.cli.output import INTERRUPTED, fail
 from kosmos.errors import EngineUnavailable, InvalidInput, KosmosError
 
@@ -24,6 +24,8 @@ app.add_typer(accounts.spaces, name="spaces")
 app.add_typer(accounts.tokens, name="tokens")
 app.add_typer(accounts.users, name="users")
 app.add_typer(credentials.group, name="credentials")
+app.add_typer(jobs.group, name="jobs")
+jobs.register(app)
 instance.register(app)
 app.add_typer(instance.database, name="db")
 

@@ -43,6 +43,16 @@ class Settings(BaseModel):
     provider_timeout: float = Field(
         default=60.0, gt=0, le=3600, description="Seconds to wait for a model provider."
     )
+    redis_url: Url | None = Field(
+        default=None,
+        description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",
+    )
+    worker_slots: int = Field(
+        default=4,
+        ge=0,
+        le=256,
+        description="How many jobs one process works on at once. 0: `kosmos serve` works on none.",
+    )
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda text: str(text).upper())
     ] = Field(default="WARNING", description="Least severe log line that is written.")

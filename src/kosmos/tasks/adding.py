@@ -128,6 +128,7 @@ def _document(
         error=None,
         version=1,
         live_generation=1,
+        draft_generation=None,
         metadata=dict(canonical.metadata),
         created_at=now,
         updated_at=now,
@@ -140,7 +141,7 @@ def _next_version(document: Document, known: Document) -> Document:
         document,
         id=known.id,
         version=known.version + 1,
-        live_generation=known.live_generation + 1,
+        live_generation=max(known.live_generation, known.draft_generation or 0) + 1,
         created_at=known.created_at,
     )
 

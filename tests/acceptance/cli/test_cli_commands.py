@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from acceptance.cli.running import Kosmos
+from acceptance.cli.running import Kosmos, check_refusal
 from kosmos.cli.main import app
 
 ENDLESS = {"serve", "model-double"}  # they run until they are stopped, and print no result
@@ -81,11 +81,45 @@ def _documents(kosmos: Kosmos, folder: Path) -> Results:
         "ask": kosmos.json("ask", "How often must the pump be oiled?"),
         "ask in Chinese": quick.json("ask", "叶子证书多久轮换一次？", "--space", "知识库"),
         "read": kosmos.json("read", name, "--space", "知识库", "--lines", "3:7"),
+        **_jobs(quick, name),
         "documents remove": kosmos.json("documents", "remove", name, "--space", "知识库"),
         "search after": quick.json("search", "证书轮换"),
         "gc": kosmos.json("gc"),
         "doctor": quick.json("doctor"),
         "spaces delete": quick.json("spaces", "delete", "知识库", "--yes"),
+    }
+
+
+def _jobs(kosmos: Kosmos, name: str) -> Results:
+    create = (
+        "jobs",
+        "create",
+        "chunking",
+        "--document",
+        name,
+        "--space",
+        "知识库",
+        "--producer",
+        "structure",
+    )
+    made = kosmos.json(*create)
+    job = made["job"]["id"]
+    return {
+        "jobs create": made,
+        "jobs estimate": kosmos.json(*create, "--estimate"),
+        "jobs pause": kosmos.json("jobs", "pause", job),
+        "jobs resume": kosmos.json("jobs", "resume", job),
+        "jobs cancel": kosmos.json("jobs", "cancel", job),
+        "jobs watch cancelled": kosmos.run("jobs", "watch", job, "--json"),
+        "jobs retry": kosmos.json("jobs", "retry", job),
+        "worker": kosmos.run("worker", "--drain"),
+        "jobs show": kosmos.json("jobs", "show", job),
+        "jobs watch": kosmos.run("jobs", "watch", job),
+        "jobs list": kosmos.json("jobs", "list", "--space", "知识库"),
+        "jobs run": kosmos.json(
+            "jobs", "create", "indexing", "--document", name, "--space", "知识库", "--run"
+        ),
+        "jobs refused": kosmos.run(*create[:-2]),
     }
 
 
@@ -150,6 +184,34 @@ def test_answers_quote_the_file_itself(results: Results) -> None:
             assert item["quote"] in "\n".join(lines[item["start_line"] - 1 : item["end_line"]])
 
 
+def test_jobs(results: Results) -> None:
+    assert results["jobs create"]["job"]["status"] == "PENDING"
+    assert results["jobs estimate"]["estimate"]["prompt_tokens"] == 0
+    states = ["pause", "resume", "cancel", "retry"]
+    assert [results[f"jobs {name}"]["status"] for name in states] == [
+        "PAUSED",
+        "PENDING",
+        "CANCELLED",
+        "PENDING",
+    ]
+    assert results["worker"].returncode == 0
+    assert results["jobs show"]["job"]["status"] == "COMPLETED"
+    assert [job["id"] for job in results["jobs list"]] == [results["jobs create"]["job"]["id"]]
+    assert results["jobs run"]["job"]["status"] == "COMPLETED"
+    cancelled, watched = results["jobs watch cancelled"], results["jobs watch"]
+    assert (cancelled.returncode, watched.returncode) == (1, 0)
+    seen = [json.loads(line)["status"] for line in cancelled.stdout.rstrip("\n").split("\n")]
+    assert seen == ["PENDING", "PAUSED", "PENDING", "CANCELLED"]
+    assert "CANCELLED  Cancelled by hand." in watched.stderr
+    assert watched.stderr.rstrip().split("  ")[-2:] == ["COMPLETED", "7/7"]
+
+
+def test_a_model_that_is_missing_is_named(results: Results) -> None:
+    text = check_refusal(results["jobs refused"], 1)
+    assert "needs a credential of type SLM" in text
+    assert "kosmos credentials add NAME --type SLM" in text
+
+
 def test_people(results: Results) -> None:
     assert [(item["user_name"], item["role"]) for item in results["spaces members"]][1:] == [
         ("韩梅梅", "editor")
@@ -165,7 +227,7 @@ def test_models(results: Results, kosmos: Kosmos) -> None:
     assert results["credentials test"]["model"] == "scripted"
     assert [item["priority"] for item in results["credentials link"]] == [3]
     assert results["credentials list"][0]["has_key"] is True
-    assert "sk-topsecret" not in json.dumps(results)
+    assert "sk-topsecret" not in json.dumps(results, default=str)
     for path in kosmos.home.rglob("*"):
         assert not path.is_file() or b"sk-topsecret" not in path.read_bytes(), path
 

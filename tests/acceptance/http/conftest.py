@@ -54,7 +54,7 @@ def served(
 ) -> Iterator[Served]:
     """The application on a port, on each engine."""
     home = tmp_path_factory.mktemp(request.param)
-    environ = {"KOSMOS_HOME": str(home), "KOSMOS_MAX_BODY_BYTES": str(MAX_BODY)}
+    environ = {"KOSMOS_HOME": str(home), "KOSMOS_MAX_BODY_BYTES": str(MAX_BODY), "KOSMOS_WORKER_SLOTS": "0"}
     with ExitStack() as stack:
         if request.param == "postgres":
             url = stack.enter_context(_new_database(request.getfixturevalue("postgres_server")))

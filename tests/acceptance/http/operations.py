@@ -45,6 +45,15 @@ BODIES: dict[str, Sequence[Any]] = {
     "remove_document": [None],
     "read_lines": [None],
     "search": [{"query": "pump 证书"}, {"query": "pump 证书", "space_ids": ["{space_id}"]}],
+    "list_jobs": [None],
+    "create_job": [{"type": "indexing", "document_id": "{document_id}"}],
+    "estimate_job": [{"type": "indexing", "document_id": "{document_id}"}],
+    "get_job": [None],
+    "job_events": [None],
+    "pause_job": [None],
+    "resume_job": [None],
+    "cancel_job": [None],
+    "retry_job": [None],
     "ask": [{"question": "pump 证书?"}, {"question": "pump 证书?", "space_ids": ["{space_id}"]}],
 }
 

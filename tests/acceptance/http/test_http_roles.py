@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from acceptance.http.operations import Operation, operations
-from acceptance.http.world import TEXT, Person, World
+from acceptance.http.world import TEXT, Person, World, ended_job
 
 REFUSED = 403
 # What a viewer, an editor and an owner of a space get; in an order in which each finds what it needs.
@@ -24,6 +24,15 @@ BY_ROLE: dict[str, tuple[int, int, int]] = {
     "remove_member": (403, 403, 204),
     "link_credential": (403, 403, 404),  # an owner too links credentials of their own only
     "unlink_credential": (403, 403, 204),
+    "list_jobs": (200, 200, 200),
+    "get_job": (200, 200, 200),
+    "job_events": (200, 200, 200),
+    "estimate_job": (403, 200, 200),
+    "create_job": (403, 201, 201),
+    "retry_job": (403, 200, 200),
+    "pause_job": (403, 200, 200),
+    "resume_job": (403, 200, 200),
+    "cancel_job": (403, 200, 200),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
@@ -56,11 +65,20 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "read_lines": (200, 200, 200),
     "search": (200, 200, 200),
     "ask": (200, 200, 200),
+    "list_jobs": (200, 200, 200),
+    "get_job": (200, 200, 200),
+    "job_events": (200, 200, 200),
+    "estimate_job": (403, 200, 200),
+    "create_job": (403, 201, 201),
+    "retry_job": (403, 200, 200),
+    "pause_job": (403, 200, 200),
+    "resume_job": (403, 200, 200),
+    "cancel_job": (403, 200, 200),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
 BY_ADMIN = {"list_users": (403, 403, 200), "create_user": (403, 403, 201)}
-OF_A_SPACE = {"space_id", "document_id"}
+OF_A_SPACE = {"space_id", "document_id", "job_id"}
 
 
 def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
@@ -74,7 +92,7 @@ def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
     token = owner.ok("POST", "/api/v1/tokens", {"name": "spare"})["token"]["id"]
     owner.ok("PUT", f"/api/v1/spaces/{space}/members", {"user": guest.id})
     ids = {"space_id": space, "document_id": document, "credential_id": credential}
-    return {**ids, "token_id": token, "user_id": guest.id}
+    return {**ids, "token_id": token, "user_id": guest.id, "job_id": ended_job(owner, document)}
 
 
 def _codes(

@@ -12,7 +12,7 @@ from acceptance.http.world import MARK, Person, World
 
 # What a stranger may do: it concerns themselves or nobody. Everything else must be refused.
 OPEN = {"healthz", "me", "list_tokens", "create_token", "list_spaces", "create_space"}
-OPEN |= {"list_credentials", "add_credential", "search", "ask"}
+OPEN |= {"list_credentials", "add_credential", "search", "ask", "list_jobs"}
 ADMIN = {"list_users", "create_user"}
 
 
@@ -21,6 +21,7 @@ def _owned(world: World) -> dict[str, Any]:
     space, document = world.ids["space_id"], world.ids["document_id"]
     paths = [f"/api/v1/spaces/{space}{part}" for part in ("", "/members", "/credentials", "/documents")]
     paths += [f"/api/v1/documents/{document}{part}" for part in ("", "/lines")]
+    paths += [f"/api/v1/jobs/{world.ids['job_id']}", "/api/v1/jobs"]
     return {path: world.owner.ok("GET", path) for path in [*paths, "/api/v1/tokens", "/api/v1/credentials"]}
 
 

@@ -90,6 +90,15 @@ def add(served: Served, space_id: str, name: str, text: str) -> str:
     return document.id
 
 
+def ended_job(person: Person, document_id: str) -> str:
+    """The id of a job that has ended: whoever follows it gets its events and is done."""
+    job = person.ok("POST", "/api/v1/jobs", {"type": "document_processing", "document_id": document_id})[
+        "job"
+    ]
+    person.ok("POST", f"/api/v1/jobs/{job['id']}/cancel")
+    return str(job["id"])
+
+
 def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     """One thing of each kind that belongs to a person; the ids by the name of the path parameter."""
     space = person.ok("POST", "/api/v1/spaces", {"name": f"{mark} space", "description": mark})["id"]
@@ -99,6 +108,7 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     person.ok("PUT", f"/api/v1/spaces/{space}/credentials/{credential}", {})
     token = person.ok("POST", "/api/v1/tokens", {"name": f"{mark} token"})["token"]["id"]
     return {
+        "job_id": ended_job(person, document),
         "space_id": space,
         "document_id": document,
         "credential_id": credential,

@@ -18,7 +18,11 @@ from kosmos.domain.accounts import Principal, Role, Scope
 from kosmos.domain.credentials import CredentialType
 from kosmos.domain.documents import Document, DocumentStatus
 from kosmos.domain.ids import new_id
+from kosmos.domain.jobs import NewJob
 from kosmos.errors import Forbidden, InvalidInput, KosmosError
+from kosmos.jobs.creation import create_jobs
+from kosmos.jobs.registry import JobType, Registry
+from kosmos.jobs.run import Run
 from kosmos.llm.secrets import SecretBox
 
 Enroll = Callable[..., Awaitable[Principal]]
@@ -36,6 +40,7 @@ class Stage:
     people: dict[str, Principal]
     space_id: str
     document_id: str
+    job_id: str
     linked_id: str
     own: dict[str, str]  # a credential of each person
 
@@ -76,6 +81,12 @@ IN_SPACE: dict[str, tuple[Role, Scope, Act]] = {
         OWNER,
         ADMIN,
         lambda s, w: access.require_document(s.conn, w, s.document_id, need=OWNER),
+    ),
+    "require_job viewer": (VIEWER, READ, lambda s, w: access.require_job(s.conn, w, s.job_id)),
+    "require_job editor": (
+        EDITOR,
+        WRITE,
+        lambda s, w: access.require_job(s.conn, w, s.job_id, need=EDITOR),
     ),
     "change_space": (
         OWNER,
@@ -175,12 +186,21 @@ async def _add_document(conn: AsyncConnection, space_id: str) -> str:
         error=None,
         version=1,
         live_generation=1,
+        draft_generation=None,
         metadata={},
         created_at=NOW,
         updated_at=NOW,
     )
     await documents.insert_document(conn, document)
     return document.id
+
+
+async def _add_job(conn: AsyncConnection, space_id: str) -> str:
+    async def nothing(_run: Run) -> None:
+        pass
+
+    registry = Registry(JobType("nothing", nothing))
+    return (await create_jobs(conn, registry, [NewJob("nothing", space_id=space_id)], NOW))[0].id
 
 
 async def set_up(conn: AsyncConnection, people: dict[str, Principal], box: SecretBox) -> Stage:
@@ -199,6 +219,7 @@ async def set_up(conn: AsyncConnection, people: dict[str, Principal], box: Secre
         people=people,
         space_id=space_id,
         document_id=await _add_document(conn, space_id),
+        job_id=await _add_job(conn, space_id),
         linked_id=linked,
         own=own,
     )
@@ -274,7 +295,7 @@ async def test_a_stranger_cannot_tell_what_exists(
     """The same error, word for word but for the id, whether the thing exists or not."""
     async with db.write() as conn:
         stage = await set_up(conn, people, make_box())
-        absent = replace(stage, space_id=new_id(), document_id=new_id(), linked_id=new_id())
+        absent = replace(stage, space_id=new_id(), document_id=new_id(), job_id=new_id(), linked_id=new_id())
         for who in (people["stranger"], people["admin"]):
             for _, _, act in IN_SPACE.values():
                 seen = []
@@ -282,7 +303,7 @@ async def test_a_stranger_cannot_tell_what_exists(
                     with pytest.raises(KosmosError) as caught:
                         await act(where, who)
                     text = f"{type(caught.value)} {caught.value.message} {caught.value.remedy}"
-                    for identity in (where.space_id, where.document_id, where.linked_id):
+                    for identity in (where.space_id, where.document_id, where.job_id, where.linked_id):
                         text = text.replace(identity, "ID")
                     seen.append(text)
                 assert seen[0] == seen[1]
@@ -297,6 +318,7 @@ async def test_ids_that_cannot_be_are_not_found(
         for odd in ("", "\x00", "a\x00b", "\ud800", "x" * 10_000, "' OR 1=1 --", "%", "中文"):
             nobody = replace(founder, user=replace(founder.user, id=odd))
             inside = replace(stage, document_id=odd, linked_id=odd, people={"bystander": nobody})
+            inside = replace(inside, job_id=odd)
             for name in (
                 "require_document viewer",
                 "remove_member",

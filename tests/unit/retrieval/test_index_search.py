@@ -63,6 +63,7 @@ def _document(name: str, generation: int = 1) -> Document:
         error=None,
         version=generation,
         live_generation=generation,
+        draft_generation=None,
         metadata={},
         created_at=START,
         updated_at=START,
