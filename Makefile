@@ -20,7 +20,7 @@ demo: $(READY)
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(BIN)/ruff check .

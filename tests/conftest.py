@@ -12,6 +12,15 @@ from kosmos.db import Database
 from kosmos.db.migrate import ensure_current
 
 ENGINES = ("sqlite", "postgres")
+APART = "simulation"  # seeds are independent of each other: any process may take any of them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
+    for item in items:
+        if APART not in item.path.parts:
+            together = item.path.parent if "http" in item.path.parts else item.path
+            item.add_marker(pytest.mark.xdist_group(str(together)))
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ class Kosmos:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
 
@@ -71,7 +71,7 @@ def _run_forked(arguments: list[str], environ: dict[str, str], stdin: str) -> Do
         request = {"arguments": arguments, "environ": environ, "streams": [str(path) for path in streams]}
         process = context.Process(target=runpy.run_path, args=(str(_FORKED), {"request": request}))
         process.start()
-        process.join(timeout=100)
+        process.join(timeout=300)
         assert process.exitcode is not None, "it does not end"
         return Done(["kosmos", *arguments], process.exitcode, streams[1].read_text(), streams[2].read_text())
 
