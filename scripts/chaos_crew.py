@@ -49,7 +49,9 @@ class Crew:
     def _start(self) -> None:
         self._started += 1
         name = f"w{self._started}"
-        self._workers[name] = subprocess.Popen(self._setting.command(name), stderr=self._log)
+        self._workers[name] = subprocess.Popen(
+            self._setting.command(name), stdout=self._log, stderr=self._log
+        )
 
     @property
     def frozen(self) -> int:

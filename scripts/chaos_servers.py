@@ -68,7 +68,8 @@ class Redis:
 
         options = {"port": "0", "unixsocket": str(self._socket), "save": "", "appendonly": "no"}
         command = [executable, *(word for key, value in options.items() for word in (f"--{key}", value))]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=self._socket.parent)
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(command, stdout=quiet, stderr=quiet, cwd=self._socket.parent)
         deadline = time.monotonic() + START_SECONDS
         with redis.Redis.from_url(self.url) as client:
             while True:

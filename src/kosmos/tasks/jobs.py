@@ -44,7 +44,7 @@ class JobView:
 async def create_job(bench: Workbench, who: Principal, request: JobRequest) -> Created:
     """Make a job, or refuse with the reason before anything is stored."""
     prepared = await prepare(bench, who, request)
-    async with bench.db.write() as conn:
+    async with bench.db.brief() as conn:
         before = await table.find_open(conn, prepared.new.dedupe_key or "")
         job = (await create_jobs(conn, make_registry(bench), [prepared.new], bench.clock()))[0]
     bench.wake([job.id])
