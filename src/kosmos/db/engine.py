@@ -1,6 +1,7 @@
 """Opens the database and hands out connections: to read, to write, and to write briefly."""
 
 import asyncio
+import errno
 import os
 import sqlite3
 import time
@@ -97,13 +98,23 @@ def _prepare_file(path: Path) -> None:
     """Let the file appear readable to its owner only (SQLite's other files take after it) and in WAL mode."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _make_file(path)
         _switch_to_wal(path)
     except (OSError, sqlite3.OperationalError) as error:
         raise ConfigError(
             f"The database file {path} cannot be opened: {getattr(error, 'strerror', None) or error}.",
             remedy="Check the path and its permissions, or set KOSMOS_HOME to a folder of yours.",
         ) from None
+
+
+def _make_file(path: Path) -> None:
+    """Make the file unless it is there. One that is there must not be opened: closing it again would take
+    away the locks of every SQLite connection that this process has to it, and with them its journal."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        if path.is_file() and not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path)) from None
 
 
 def _switch_to_wal(path: Path) -> None:
