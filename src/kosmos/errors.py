@@ -30,6 +30,10 @@ class TooLarge(InvalidInput):
     """The request is larger than allowed."""
 
 
+class ConversionFailed(InvalidInput):
+    """The file could not be turned into text; trying again will not help."""
+
+
 class Unauthenticated(KosmosError):
     """A valid token is needed."""
 
@@ -78,6 +82,20 @@ class EngineUnavailable(KosmosError):
     """A database, store or service that is needed does not answer."""
 
     retryable = True
+
+
+class FetchRefused(KosmosError):
+    """This address may not be fetched."""
+
+
+class FetchFailed(KosmosError):
+    """The address could not be fetched."""
+
+    def __init__(
+        self, message: str | None = None, *, retryable: bool = False, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.retryable = retryable
 
 
 class ProviderError(KosmosError):

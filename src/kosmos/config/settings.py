@@ -1,12 +1,21 @@
 """Everything that can be configured, in one frozen object. Below `app.py` values are passed, not this."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
 Url = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+def _listed(value: Any) -> Any:
+    """A text with commas is a list: environment variables know nothing else."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Ports = Annotated[tuple[int, ...], BeforeValidator(_listed)]
 
 
 class Settings(BaseModel):
@@ -43,6 +52,24 @@ class Settings(BaseModel):
     provider_timeout: float = Field(
         default=60.0, gt=0, le=3600, description="Seconds to wait for a model provider."
     )
+    max_file_bytes: int = Field(
+        default=200 * 2**20, ge=1024, description="Largest file that is taken, in bytes."
+    )
+    convert_processes: int = Field(default=2, ge=1, le=64, description="Conversions at once.")
+    convert_timeout: float = Field(
+        default=300.0, gt=0, le=86400, description="Seconds until a conversion is given up."
+    )
+    convert_memory_bytes: int = Field(
+        default=800 * 2**20, ge=64 * 2**20, description="Memory that one conversion may use, in bytes."
+    )
+    fetch_allow_hosts: Names = Field(
+        default=(),
+        description="Hosts or networks that may be fetched although not public, with commas between.",
+    )
+    fetch_ports: Ports = Field(default=(80, 443), description="Ports that may be fetched from.")
+    fetch_proxy: SecretStr | None = Field(default=None, description="`http://host:port` of a proxy.")
+    fetch_max_bytes: int = Field(default=64 * 2**20, ge=1024, description="Largest page or file fetched.")
+    fetch_timeout: float = Field(default=60.0, gt=0, le=3600, description="Seconds that one fetch may take.")
     redis_url: Url | None = Field(
         default=None,
         description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",

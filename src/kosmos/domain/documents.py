@@ -43,12 +43,40 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """One generation of a document in the making, or the live one: which bytes became which text.
+
+    `hints` are what whoever added it knew about the source and its bytes do not say.
+    """
+
+    document_id: str
+    generation: int
+    version: int
+    original_sha256: str
+    canonical_sha256: str | None
+    extract_sha256: str | None  # where lines came from, and what was left out
+    size: int
+    filetype: str
+    converter: str
+    line_count: int
+    title: str
+    metadata: Mapping[str, Any]
+    hints: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Canonical:
-    """Canonical text: LF only, no final newline, so that line n is `text.split("\\n")[n - 1]`."""
+    """Canonical text: LF only, no final newline, so that line n is `text.split("\\n")[n - 1]`.
+
+    `converter` is what made it, as `html/1`: the same bytes and the same converter give the same text.
+    """
 
     text: str
     title: str
     metadata: Mapping[str, Any]
+    converter: str = ""
 
     @property
     def lines(self) -> list[str]:
