@@ -1,6 +1,7 @@
 """The YAML block at the head of a Markdown file, read as data and nothing more."""
 
 import datetime
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -32,10 +33,11 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int]:
     for number, line in enumerate(lines[1:], start=2):
         if line.rstrip() in ("---", "..."):
             metadata = _read("\n".join(lines[1 : number - 1]))
-            return ({}, 1) if metadata is None else (metadata, number + 1)
+            return ({}, 1) if metadata is None else (dict(metadata), number + 1)
     return {}, 1
 
 
+@lru_cache(maxsize=256)  # what is converted now is soon chunked
 def _read(text: str) -> dict[str, Any] | None:
     """The values, or None when this is no front matter: prose between two rules, say."""
     if len(text) > MAX_CHARS:

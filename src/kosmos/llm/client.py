@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import httpx2
-import openai
 
 from kosmos.domain.credentials import Credential, CredentialType
 from kosmos.errors import ProviderBusy, ProviderRejected, ProviderUnavailable
+
+if TYPE_CHECKING:
+    import openai
 
 _NO_KEY = "none"  # local servers want no key, but the client insists on a value
 
@@ -28,8 +31,10 @@ class Probe:
 @asynccontextmanager
 async def client_for(
     credential: Credential, key: str | None, seconds: float
-) -> AsyncIterator[openai.AsyncOpenAI]:
+) -> "AsyncIterator[openai.AsyncOpenAI]":
     """A client that gives up by itself and never retries: retrying is decided above."""
+    import openai
+
     async with named_errors(credential):
         client = openai.AsyncOpenAI(
             base_url=credential.base_url,
@@ -54,6 +59,8 @@ async def named_errors(credential: Credential) -> AsyncIterator[None]:
 
     The causes are cut off: they quote the answer, which may repeat the key, and tracebacks are logged.
     """
+    import openai
+
     who = f"{credential.name} ({credential.model})"
     check = f"Check it with: kosmos credentials test {credential.name}"
     try:

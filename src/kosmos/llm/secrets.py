@@ -40,6 +40,11 @@ def open_box(key: str | None, key_file: Path) -> SecretBox:
     return _box(_read_or_make(key_file), str(key_file))
 
 
+def passing_box() -> SecretBox:
+    """A box whose key is kept nowhere: what it seals, nobody opens later."""
+    return _box(Fernet.generate_key().decode(), "memory")
+
+
 def _box(key: str, where: str) -> SecretBox:
     try:
         raw = base64.urlsafe_b64decode(key.strip().encode())

@@ -1,6 +1,7 @@
 """Blocks: only what stands at the top level, each with its exact lines."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -176,7 +177,15 @@ def test_a_heading_says_what_its_lines_say(text: str) -> None:
 def test_front_matter_moves_every_block_down(body: str) -> None:
     # A body that itself begins like front matter is another text without its own beginning.
     body = f"x\n\n{body}".rstrip("\n")
-    below = [Block(b.kind, b.start_line + 3, b.end_line + 3, b.level, b.title) for b in parse_blocks(body)]
+    below = [
+        replace(
+            block,
+            start_line=block.start_line + 3,
+            end_line=block.end_line + 3,
+            safe_starts=tuple(line + 3 for line in block.safe_starts),
+        )
+        for block in parse_blocks(body)
+    ]
     assert parse_blocks(f"---\na: 1\n---\n{body}") == [Block("front_matter", 1, 3), *below]
 
 

@@ -1,0 +1,1 @@
+"""Conversions in real processes."""
