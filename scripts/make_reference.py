@@ -173,6 +173,8 @@ def setting_type(field: Mapping[str, Any]) -> str:
     form = next((item for item in field.get("anyOf", []) if item["type"] != "null"), field)
     if "enum" in form:
         return choice(form["enum"])
+    if form.get("type") == "array":
+        return "list, with commas between"
     words = {"path": "path", "password": "secret"}.get(form.get("format", ""))
     words = words or {"string": "text", "integer": "whole number", "number": "number"}[form["type"]]
     limits = {
@@ -186,7 +188,10 @@ def setting_type(field: Mapping[str, Any]) -> str:
 
 def setting_default(field: Mapping[str, Any]) -> str:
     """The default as it would be written."""
-    return "not set" if field.get("default") is None else f"`{field['default']}`"
+    default = field.get("default")
+    if isinstance(default, list | tuple):
+        return f"`{','.join(map(str, default))}`" if default else "none"
+    return "not set" if default is None else f"`{default}`"
 
 
 def http_parts(openapi: Mapping[str, Any]) -> Iterator[str]:

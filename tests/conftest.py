@@ -15,6 +15,11 @@ ENGINES = ("sqlite", "postgres")
 APART = "simulation"  # seeds are independent of each other: any process may take any of them
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are told apart by their length: what is in them may differ between two processes."""
+    return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
     for item in items:

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kosmos.accounts.people import make_first_user
 from kosmos.accounts.tokens import authenticate
@@ -18,8 +18,12 @@ from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
+from kosmos.ingest.conversion import ConversionHost
+from kosmos.ingest.limits import Limits
 from kosmos.jobs.waking import Wake
 from kosmos.llm.secrets import SecretBox, open_box, write_private
+from kosmos.net import Fetcher, Policy
+from kosmos.net import Limits as FetchLimits
 from kosmos.store.local import LocalStore
 from kosmos.tasks.workbench import Workbench
 
@@ -49,17 +53,50 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
     db = Database(settings.database)
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
     blobs = open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
+    bench = Workbench(
+        db=db,
+        blobs=blobs,
+        store=LocalStore(settings.index_folder),
+        clock=clock,
+        converter=ConversionHost(processes=settings.convert_processes, limits=_limits(settings)),
+        fetcher=Fetcher(_policy(settings)),
+        provider_seconds=settings.provider_timeout,
+    )
     try:
         await ensure_current(db, upgrade=settings.embedded)
-        bench = Workbench(db=db, blobs=blobs, store=LocalStore(settings.index_folder), clock=clock)
+        key = settings.secret_key.get_secret_value() if settings.secret_key else None
+        bench = replace(bench, box=open_box(key, settings.key_file))
         if settings.redis_url is not None:
             bench.waker.add(_redis_listener(settings.redis_url))
         await _welcome(settings, bench)
-        key = settings.secret_key.get_secret_value() if settings.secret_key else None
-        yield App(settings=settings, bench=bench, box=open_box(key, settings.key_file))
+        yield App(settings=settings, bench=bench, box=bench.box)
     finally:
-        await blobs.close()
-        await db.close()
+        await bench.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    """What one conversion may use."""
+    return Limits(
+        original_bytes=settings.max_file_bytes,
+        memory_bytes=settings.convert_memory_bytes,
+        cpu_seconds=int(settings.convert_timeout) or 1,
+        seconds=settings.convert_timeout,
+    )
+
+
+def _policy(settings: Settings) -> Policy:
+    """What may be fetched."""
+    limits = FetchLimits(
+        wire_bytes=settings.fetch_max_bytes,
+        content_bytes=settings.fetch_max_bytes,
+        seconds=settings.fetch_timeout,
+    )
+    return Policy(
+        allow_hosts=tuple(settings.fetch_allow_hosts),
+        ports=frozenset(settings.fetch_ports),
+        proxy=settings.fetch_proxy.get_secret_value() if settings.fetch_proxy else None,
+        limits=limits,
+    )
 
 
 def _redis_listener(url: str) -> Wake:

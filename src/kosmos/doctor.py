@@ -31,8 +31,9 @@ EXTRAS = {
     "postgres": (("psycopg",), "PostgreSQL for the tables"),
     "redis": (("redis", "dramatiq"), "workers woken over Redis by Dramatiq"),
     "milvus": (("pymilvus",), "Milvus for the index (nothing uses it yet)"),
-    "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images (nothing uses it yet)"),
-    "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files (nothing uses it yet)"),
+    "rescue": (("pdf_oxide",), "truncated PDF files"),
+    "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images"),
+    "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files"),
 }
 
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from kosmos import __version__
-from kosmos.api import credentials, documents, jobs, people, problems, spaces
+from kosmos.api import crawls, credentials, documents, jobs, people, problems, reading, spaces
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
 from kosmos.api.requests import RequestShell
@@ -19,6 +19,15 @@ from kosmos.domain.clock import Clock, system_clock
 from kosmos.workers import working_beside
 
 API = "/api/v1"
+_ROUTERS = (
+    people.router,
+    spaces.router,
+    credentials.router,
+    documents.router,
+    reading.router,
+    jobs.router,
+    crawls.router,
+)
 
 
 class Health(BaseModel):
@@ -55,7 +64,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(api)
-    for router in (people.router, spaces.router, credentials.router, documents.router, jobs.router):
+    for router in _ROUTERS:
         api.include_router(router, prefix=API, responses=PROBLEMS)
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)

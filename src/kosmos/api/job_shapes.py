@@ -19,7 +19,8 @@ class JobIn(Form):
     """A job to be made."""
 
     type: TypeName = Field(examples=["chunking"])
-    document_id: AnId
+    document_id: AnId | None = Field(default=None, description="Of jobs about a document.")
+    space_id: AnId | None = Field(default=None, description="Of jobs about a space, such as crawling.")
     context: dict[str, Any] = Field(default={}, examples=[{"producer": "structure"}])
     priority: int = Field(default=0, ge=-1000, le=1000)
     deadline_seconds: float | None = Field(default=None, gt=0, le=7 * 24 * 3600)

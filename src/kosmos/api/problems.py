@@ -26,6 +26,8 @@ _STATUS: tuple[tuple[type[errors.KosmosError], int], ...] = (
     (errors.NotFound, 404),
     (errors.Conflict, 409),
     (errors.NoCredential, 409),
+    (errors.FetchRefused, 422),
+    (errors.FetchFailed, 502),
     (errors.ProviderError, 502),
     (errors.EngineUnavailable, 503),
     (errors.KosmosError, 500),

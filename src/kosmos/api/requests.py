@@ -12,11 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 log = logging.getLogger("kosmos.api")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEY = "kosmos.request_id"
+_MOST = "kosmos.max_body"
 
 
 def request_id(scope: Scope) -> str:
     """The id of a request, as it stands in its answer and in the log."""
     return str(scope.get(_KEY, "-"))
+
+
+def widen_body(scope: Scope, most: int) -> None:
+    """Let the body of this request have so many bytes; for routes that do not keep it in memory."""
+    scope[_MOST][0] = most
 
 
 class RequestShell:
@@ -42,7 +48,8 @@ class RequestShell:
             await send(message)
 
         try:
-            await self._app(scope, _limited(receive, self._max_body), noted)
+            scope[_MOST] = [self._max_body]
+            await self._app(scope, _limited(receive, scope[_MOST]), noted)
         except Exception:
             log.exception("request broke", extra={"request_id": request_id(scope)})
             if status[0] == 0:
@@ -53,7 +60,7 @@ class RequestShell:
             log.info("request", extra=extra)
 
 
-def _limited(receive: Receive, most: int) -> Receive:
+def _limited(receive: Receive, limit: list[int]) -> Receive:
     """The same body, until it is longer than allowed: counted as it comes, whatever its header says."""
     seen = 0
 
@@ -61,8 +68,8 @@ def _limited(receive: Receive, most: int) -> Receive:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        if seen > most:
-            raise HTTPException(413, f"The request body is larger than {most:,} bytes")
+        if seen > limit[0]:
+            raise HTTPException(413, f"The request body is larger than {limit[0]:,} bytes")
         return message
 
     return counted

@@ -217,16 +217,6 @@ class DocumentOut(Shape):
     updated_at: datetime
 
 
-class LinesOut(BaseModel):
-    """Lines of a canonical text; the first one has the number `start_line`."""
-
-    document_id: str
-    start_line: int
-    end_line: int
-    line_count: int
-    lines: list[str]
-
-
 class RouteOut(Shape):
     """Where one route put a result."""
 

@@ -1,6 +1,5 @@
-"""Commands on documents: add, search, ask, read, list, remove."""
+"""Commands on documents: add, search, ask, list, show, remove."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,13 +7,13 @@ import typer
 
 from kosmos.cli.output import AsJson, console, show, show_rows
 from kosmos.cli.session import with_app
-from kosmos.errors import InvalidInput
 
 if TYPE_CHECKING:
     from kosmos.app import App
     from kosmos.domain.accounts import Principal
     from kosmos.domain.answers import Answer, SearchHit
     from kosmos.tasks.folders import AddReport
+    from kosmos.tasks.overview import Overview
 
 group = typer.Typer(help="Documents of a space.", no_args_is_help=True)
 InSpace = Annotated[str, typer.Option("--space", help="Name or id of the space.")]
@@ -26,7 +25,7 @@ AnySpace = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands that stand at the top level."""
-    for command in (add, search, ask, read, reindex):
+    for command in (add, search, ask, reindex):
         app.command()(command)
 
 
@@ -40,17 +39,34 @@ async def _space_ids(app: "App", who: "Principal", space: str | None) -> list[st
 
 
 def add(
-    paths: Annotated[list[Path], typer.Argument(help="Files, or folders to add with all below them.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH|URL...", help="Files, folders to add with all below them, or addresses."
+        ),
+    ],
     space: InSpace = "default",
+    include: Annotated[list[str] | None, typer.Option("--include", help="Only files like `*.md`.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files like `draft*`.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add files to a space. What is unchanged is left alone; what has changed becomes a new version."""
     from kosmos.cli.progress import progress_bar
-    from kosmos.tasks.folders import AddReport, add_paths
+    from kosmos.tasks.addresses import add_urls, is_address
+    from kosmos.tasks.folders import AddReport, Choice, add_paths
+    from kosmos.workers import working_beside
+
+    choice = Choice(tuple(include or ()), tuple(exclude or ()))
+    paths = [Path(source) for source in sources if not is_address(source)]
+    urls = [source for source in sources if is_address(source)]
 
     async def work(app: "App", who: "Principal") -> AddReport:
         with progress_bar("adding", quiet=as_json) as step:
-            return await add_paths(app.bench, who, space, paths, on_step=step)
+            async with working_beside(app, at_least=2):
+                report = await add_paths(app.bench, who, space, paths, choice=choice, on_step=step)
+                if urls:
+                    await add_urls(app.bench, who, space, urls, report=report, on_step=step)
+        return report
 
     report = with_app(work)
     show(report, as_json, lambda: _show_report(report))
@@ -129,42 +145,6 @@ def _show_answer(answer: "Answer") -> None:
             out.print(f"    {line}")
 
 
-def read(
-    document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
-    lines: Annotated[str, typer.Option("--lines", help="Lines to print, as START:END or START-END.")] = "1:",
-    space: ItsSpace = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print lines of a document's canonical text with their numbers."""
-    from kosmos.tasks import documents
-
-    start, end = _parse_lines(lines)
-
-    async def work(app: "App", who: "Principal") -> documents.LineRange:
-        found = await documents.find_document(app.bench, who, document, space=space)
-        return await documents.read_lines(app.bench, who, found.id, start=start, end=end)
-
-    found = with_app(work)
-    body = {"document_id": found.document.id, "start_line": found.start_line, "lines": found.lines}
-
-    def human() -> None:
-        for number, line in enumerate(found.lines, start=found.start_line):
-            sys.stdout.write(f"{number:6d}  {line}\n")
-
-    show(body, as_json, human)
-
-
-def _parse_lines(text: str) -> tuple[int, int | None]:
-    start, dash, end = text.replace(":", "-").partition("-")
-    try:
-        first = int(start or 1)
-        return first, (int(end) if end else None) if dash else first
-    except ValueError:
-        raise InvalidInput(
-            f"--lines {text!r} is no range.", remedy="Write it as 10:40 (or 10-40), 10: or 10."
-        ) from None
-
-
 def reindex(space: InSpace = "default", as_json: AsJson = False) -> None:
     """Rebuild the index of a space from its chunks."""
     from kosmos.accounts.access import resolve_space
@@ -208,8 +188,59 @@ def list_documents(space: InSpace = "default", as_json: AsJson = False) -> None:
             "lines": lambda item: item.line_count,
             "version": lambda item: item.version,
             "status": lambda item: item.status,
+            "error": lambda item: item.error or "",
         },
     )
+
+
+@group.command("show")
+def show_document(
+    document: Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")],
+    space: ItsSpace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a document: how far it is, what it was made of, its jobs and what they cost."""
+    from kosmos.tasks.documents import find_document
+    from kosmos.tasks.overview import view_document
+
+    async def work(app: "App", who: "Principal") -> "Overview":
+        found = await find_document(app.bench, who, document, space=space)
+        return await view_document(app.bench, who, found.id)
+
+    view = with_app(work)
+    show(view, as_json, lambda: _show_overview(view))
+
+
+def _show_overview(view: "Overview") -> None:
+    out, document, spent = console(), view.document, view.spent
+    rows = {
+        "id": document.id,
+        "source": document.source,
+        "title": document.title,
+        "address": document.source_url,
+        "status": document.status,
+        "error": document.error,
+        "version": document.version,
+        "type": document.filetype,
+        "converter": view.converter,
+        "size": f"{document.size:,} bytes",
+        "lines": f"{document.line_count:,}",
+        "chunks": f"{view.chunk_count:,}",
+        "updated": f"{document.updated_at:%Y-%m-%d %H:%M:%S} UTC",
+        "spent": f"{spent.prompt_tokens:,} tokens in, {spent.output_tokens:,} out, cost {spent.cost:.4f}",
+    }
+    for name, value in rows.items():
+        if value not in (None, ""):
+            out.print(f"{name:10} {value}")
+    for note in view.notes:
+        out.print(f"{'note':10} {note}")
+    for asset in view.assets:
+        caption = f"  {asset.caption}" if asset.caption else ""
+        kind = f"{asset.media_type}, {asset.size:,} bytes, {asset.analysis_status}"
+        out.print(f"{asset.kind:10} line {asset.line}: {kind}{caption}")
+    for job in view.jobs:
+        reason = f"  {job.reason}" if job.reason else ""
+        out.print(f"{'job':10} {job.id} {job.type} {job.status}{reason}")
 
 
 @group.command("remove")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kosmos import __version__
-from kosmos.cli import accounts, credentials, documents, instance, jobs
+from kosmos.cli import accounts, crawling, credentials, documents, instance, jobs, reading
 from kosmos.cli.output import INTERRUPTED, fail
 from kosmos.errors import EngineUnavailable, InvalidInput, KosmosError
 
@@ -19,7 +19,10 @@ app = typer.Typer(
     add_completion=False,
 )
 documents.register(app)
+reading.register(app)
+crawling.register(app)
 app.add_typer(documents.group, name="documents")
+app.add_typer(crawling.group, name="crawls")
 app.add_typer(accounts.spaces, name="spaces")
 app.add_typer(accounts.tokens, name="tokens")
 app.add_typer(accounts.users, name="users")

@@ -7,7 +7,7 @@ the same transaction.
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ Process = Callable[[Any], Any]
 S = TypeVar("S", bound=sa.Executable)
 
 _BEGIN = "BEGIN IMMEDIATE"
+_LOOK = "SELECT 1 FROM sqlite_master LIMIT 1"
 _HOT: dict[int, "Translations"] = {}
 
 
@@ -98,16 +99,19 @@ class Translations:
     def get(self, given: Mapping[str, Any], dialect: Dialect) -> Translation:
         """The translation for these parameters."""
         if self._lists is None:
-            self._lists = [name for name, value in given.items() if type(value) is list]
+            binds = self._statement.compile(dialect=dialect).binds
+            self._lists = [name for name in given if name in binds and binds[name].expanding]
         shape = tuple([len(given[name]) for name in self._lists])
         if shape not in self._known:
-            self._known[shape] = _translate(self._statement, given, dialect)
+            self._known[shape] = _translate(self._statement, given, self._lists, dialect)
         return self._known[shape]
 
 
-def _translate(statement: Any, given: Mapping[str, Any], dialect: Dialect) -> Translation:
+def _translate(
+    statement: Any, given: Mapping[str, Any], lists: Sequence[str], dialect: Dialect
+) -> Translation:
     compiled = statement.compile(dialect=dialect)
-    state = compiled.construct_expanded_state({**compiled.params, **_slots(given)})
+    state = compiled.construct_expanded_state({**compiled.params, **_slots(given, lists)})
     order = list(state.positiontup or ())
     types = [compiled.binds[name].type if name in compiled.binds else sa.types.NullType() for name in order]
     columns = list(statement.exported_columns)
@@ -134,10 +138,10 @@ def _picker(wanted: Sequence[Any]) -> Callable[[Mapping[str, Any]], Sequence[Any
     return lambda given: [slot.pick(given) if isinstance(slot, Slot) else slot for slot in wanted]
 
 
-def _slots(given: Mapping[str, Any]) -> dict[str, Any]:
+def _slots(given: Mapping[str, Any], lists: Sequence[str]) -> dict[str, Any]:
     slots: dict[str, Any] = {}
     for name, value in given.items():
-        if type(value) is not list:
+        if name not in lists:
             slots[name] = Slot(name)
         elif value and isinstance(value[0], tuple):
             slots[name] = [
@@ -162,13 +166,23 @@ class BriefConnection(AsyncConnection):
         conn._driver = (await conn.get_raw_connection()).driver_connection  # type: ignore[assignment]
         return conn
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """Commit when the block ends, roll back when it fails."""
+        return self._within(_BEGIN, lambda conn: conn.execute(_BEGIN))
+
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """See one state of the data until the block ends."""
+        return self._within(_LOOK, _look)
+
+    @asynccontextmanager
+    async def _within(
+        self, sql: str, begin: Callable[[sqlite3.Connection], object]
+    ) -> AsyncIterator[AsyncConnection]:
         try:
-            await self._driver.run(lambda conn: conn.execute(_BEGIN))  # only here others are waited for
+            await self._driver.run(begin)  # only here others are waited for
         except sqlite3.Error as error:
-            raise self._usual(_BEGIN, error) from error
+            await self._driver.rollback()
+            raise self._usual(sql, error) from error
         try:
             yield self
             if self.in_transaction():
@@ -201,3 +215,10 @@ class BriefConnection(AsyncConnection):
     def _usual(self, sql: str, error: sqlite3.Error) -> BaseException:
         """The error as SQLAlchemy would raise it."""
         return sa.exc.DBAPIError.instance(sql, None, error, sqlite3.Error, dialect=self.dialect)
+
+
+def _look(conn: sqlite3.Connection) -> None:
+    """Begin to read now: only the first look at the data can find it locked."""
+    if not conn.in_transaction:
+        conn.execute("BEGIN")
+    conn.execute(_LOOK).fetchone()

@@ -6,11 +6,23 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.db.brief import hot
 from kosmos.db.tables import chunk, document
 from kosmos.db.types import Row
 from kosmos.domain.chunks import Chunk, ChunkType
 
 _COLUMNS = [column for column in chunk.c if column.name not in ("created_at", "updated_at")]
+_INSERT = hot(chunk.insert())
+_DELETE_OTHERS = hot(
+    chunk.delete().where(
+        chunk.c.document_id == sa.bindparam("document"), chunk.c.generation != sa.bindparam("keep")
+    )
+)
+_OF_GENERATION = hot(
+    sa.select(*_COLUMNS)
+    .where(chunk.c.document_id == sa.bindparam("document"), chunk.c.generation == sa.bindparam("number"))
+    .order_by(chunk.c.position)
+)
 
 
 def _chunk(row: Row) -> Chunk:
@@ -27,22 +39,18 @@ async def insert_chunks(conn: AsyncConnection, values: Sequence[Chunk], now: dat
         for value in values
     ]
     if rows:
-        await conn.execute(chunk.insert(), rows)
+        await conn.execute(_INSERT, rows)
 
 
 async def delete_generations(conn: AsyncConnection, document_id: str, *, keep: int) -> None:
     """Remove all generations of a document but one."""
-    await conn.execute(chunk.delete().where(chunk.c.document_id == document_id, chunk.c.generation != keep))
+    await conn.execute(_DELETE_OTHERS, {"document": document_id, "keep": keep})
 
 
 async def generation_chunks(conn: AsyncConnection, document_id: str, generation: int) -> list[Chunk]:
     """The chunks of one generation of a document, in the order of the text."""
-    query = (
-        sa.select(*_COLUMNS)
-        .where(chunk.c.document_id == document_id, chunk.c.generation == generation)
-        .order_by(chunk.c.position)
-    )
-    return [_chunk(row) for row in await conn.execute(query)]
+    found = await conn.execute(_OF_GENERATION, {"document": document_id, "number": generation})
+    return [_chunk(row) for row in found]
 
 
 async def live_chunks(conn: AsyncConnection, document_id: str) -> list[Chunk]:
@@ -64,3 +72,28 @@ async def live_chunks_by_id(conn: AsyncConnection, ids: Sequence[str]) -> dict[s
         .where(chunk.c.id.in_(ids), chunk.c.generation == document.c.live_generation)
     )
     return {row.id: _chunk(row) for row in await conn.execute(query)}
+
+
+async def page_live_chunks(
+    conn: AsyncConnection, document_id: str, *, after: int = -1, limit: int = 100
+) -> list[Chunk]:
+    """The chunks of the live generation behind a position, in the order of the text."""
+    query = (
+        sa.select(*_COLUMNS)
+        .join(document, document.c.id == chunk.c.document_id)
+        .where(chunk.c.document_id == document_id, chunk.c.generation == document.c.live_generation)
+        .where(chunk.c.position > after)
+        .order_by(chunk.c.position)
+        .limit(limit)
+    )
+    return [_chunk(row) for row in await conn.execute(query)]
+
+
+async def count_live_chunks(conn: AsyncConnection, document_id: str) -> int:
+    """How many chunks the live generation of a document has."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(chunk.join(document, document.c.id == chunk.c.document_id))
+        .where(chunk.c.document_id == document_id, chunk.c.generation == document.c.live_generation)
+    )
+    return int(await conn.scalar(query) or 0)

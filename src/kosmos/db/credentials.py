@@ -7,12 +7,30 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.db.brief import hot
 from kosmos.db.tables import credential, space_credential, space_member
-from kosmos.db.types import Row
+from kosmos.db.types import ID, Row
 from kosmos.domain.credentials import Credential, CredentialLink, CredentialType
 
 _SHOWN = [column for column in credential.c if column.name != "encrypted_key"]
 _HAS_KEY = credential.c.encrypted_key.is_not(None).label("has_key")
+_DEFAULTS = hot(
+    sa.select(*_SHOWN, _HAS_KEY)
+    .where(
+        credential.c.owner_id.is_not_distinct_from(sa.bindparam("owner", type_=ID)),
+        credential.c.is_default,
+        credential.c.type == sa.bindparam("kind"),
+    )
+    .order_by(credential.c.id)
+)
+_LINKS = hot(
+    sa.select(
+        *_SHOWN, _HAS_KEY, space_credential.c.space_id, space_credential.c.priority, space_credential.c.weight
+    )
+    .join(space_credential, space_credential.c.credential_id == credential.c.id)
+    .where(space_credential.c.space_id == sa.bindparam("space"))
+    .order_by(space_credential.c.priority.desc(), credential.c.id)
+)
 
 
 def _credential(row: Row) -> Credential:
@@ -77,11 +95,8 @@ async def default_credentials(
     conn: AsyncConnection, owner_id: str | None, kind: CredentialType
 ) -> list[Credential]:
     """The default credentials of a user, or of the instance when no user is named."""
-    whose = credential.c.owner_id.is_(None) if owner_id is None else credential.c.owner_id == owner_id
-    query = sa.select(*_SHOWN, _HAS_KEY).where(
-        whose, credential.c.is_default, credential.c.type == kind.value
-    )
-    return [_credential(row) for row in await conn.execute(query.order_by(credential.c.id))]
+    found = await conn.execute(_DEFAULTS, {"owner": owner_id, "kind": kind.value})
+    return [_credential(row) for row in found]
 
 
 async def update_credential(
@@ -136,21 +151,9 @@ async def delete_link(conn: AsyncConnection, space_id: str, credential_id: str) 
 
 async def list_links(conn: AsyncConnection, space_id: str) -> list[CredentialLink]:
     """The credentials of a space, highest priority first."""
-    query = (
-        sa.select(
-            *_SHOWN,
-            _HAS_KEY,
-            space_credential.c.space_id,
-            space_credential.c.priority,
-            space_credential.c.weight,
-        )
-        .join(space_credential, space_credential.c.credential_id == credential.c.id)
-        .where(space_credential.c.space_id == space_id)
-        .order_by(space_credential.c.priority.desc(), credential.c.id)
-    )
     return [
         CredentialLink(
             space_id=row.space_id, credential=_credential(row), priority=row.priority, weight=row.weight
         )
-        for row in await conn.execute(query)
+        for row in await conn.execute(_LINKS, {"space": space_id})
     ]

@@ -2,14 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.db.brief import hot
 from kosmos.db.tables import document
 from kosmos.db.types import Row
 from kosmos.domain.documents import Document, DocumentStatus
+
+_INSERT = hot(document.insert())
+_GET = hot(sa.select(document).where(document.c.id == sa.bindparam("wanted")))
+_OF_SPACE = sa.select(document).where(document.c.space_id == sa.bindparam("space"))
+_BY_ORIGIN = hot(_OF_SPACE.where(document.c.origin == sa.bindparam("origin_is")))
+_BY_SOURCE = hot(_OF_SPACE.where(document.c.source == sa.bindparam("source_is")).order_by(document.c.id))
 
 
 def _document(row: Row) -> Document:
@@ -24,7 +32,7 @@ def _values(value: Document) -> dict[str, Any]:
 
 async def insert_document(conn: AsyncConnection, value: Document) -> None:
     """Store a new document."""
-    await conn.execute(document.insert().values(**_values(value)))
+    await conn.execute(_INSERT, _values(value))
 
 
 async def replace_document(conn: AsyncConnection, value: Document) -> bool:
@@ -35,21 +43,20 @@ async def replace_document(conn: AsyncConnection, value: Document) -> bool:
 
 async def get_document(conn: AsyncConnection, document_id: str) -> Document | None:
     """The document of that id."""
-    row = (await conn.execute(sa.select(document).where(document.c.id == document_id))).first()
+    row = (await conn.execute(_GET, {"wanted": document_id})).first()
     return _document(row) if row else None
 
 
 async def find_by_origin(conn: AsyncConnection, space_id: str, origin: str) -> Document | None:
     """The document of a space that came from there."""
-    query = sa.select(document).where(document.c.space_id == space_id, document.c.origin == origin)
-    row = (await conn.execute(query)).first()
+    row = (await conn.execute(_BY_ORIGIN, {"space": space_id, "origin_is": origin})).first()
     return _document(row) if row else None
 
 
 async def find_by_source(conn: AsyncConnection, space_id: str, source: str) -> list[Document]:
     """The documents of a space shown under that name."""
-    query = sa.select(document).where(document.c.space_id == space_id, document.c.source == source)
-    return [_document(row) for row in await conn.execute(query.order_by(document.c.id))]
+    found = await conn.execute(_BY_SOURCE, {"space": space_id, "source_is": source})
+    return [_document(row) for row in found]
 
 
 async def list_documents(
@@ -75,10 +82,22 @@ async def update_document(
     only_if: Mapping[str, Any] | None = None,
 ) -> bool:
     """Change columns of a document; False when it is gone or no longer has the values of `only_if`."""
-    query = document.update().where(document.c.id == document_id)
-    for name, value in (only_if or {}).items():
-        query = query.where(document.c[name].is_not_distinct_from(value))
-    return (await conn.execute(query.values(**changes, updated_at=now))).rowcount == 1
+    new, same = {**changes, "updated_at": now}, only_if or {}
+    values = {f"new_{name}": value for name, value in new.items()}
+    values |= {f"is_{name}": value for name, value in same.items()}
+    done = await conn.execute(_update(tuple(new), tuple(same)), {"wanted": document_id, **values})
+    return done.rowcount == 1
+
+
+@cache
+def _update(changed: tuple[str, ...], same: tuple[str, ...]) -> sa.Update:
+    """The statement for changes of these columns; there are no more of them than there are callers."""
+    columns = document.c
+    query = document.update().where(columns.id == sa.bindparam("wanted"))
+    for name in same:
+        given = sa.bindparam(f"is_{name}", type_=columns[name].type)
+        query = query.where(columns[name].is_not_distinct_from(given))
+    return hot(query.values({name: sa.bindparam(f"new_{name}") for name in changed}))
 
 
 async def delete_document(conn: AsyncConnection, document_id: str) -> bool:

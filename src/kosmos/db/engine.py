@@ -1,4 +1,4 @@
-"""Opens the database and hands out connections: to read, to write, and to write briefly."""
+"""Opens the database and hands out connections: to read, to write, and to do either briefly."""
 
 import asyncio
 import errno
@@ -45,7 +45,9 @@ class Database:
         self.engine = _engine(self.url)
         # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
         self._writer = asyncio.Lock() if self.is_sqlite else None
+        self._quick: AsyncEngine | None = None
         self._brief: BriefConnection | None = None
+        self._glances: list[BriefConnection] = []
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -81,17 +83,39 @@ class Database:
         with _clear_errors(self.url):
             async with self._writer:
                 if self._brief is None:
-                    self._brief = await BriefConnection.open(_sqlite_engine(self.url, brief=True))
+                    self._brief = await self._open_brief()
                 async with self._brief.transaction() as conn:
                     yield conn
 
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[AsyncConnection]:
+        """A `read` of a few rows by their keys, with nothing else in between; cheap in the way of `brief`."""
+        if not self.is_sqlite:
+            async with self.read() as conn:
+                yield conn
+            return
+        with _clear_errors(self.url):
+            kept = self._glances.pop() if self._glances else await self._open_brief()
+            try:
+                async with kept.reading() as conn:
+                    yield conn
+            finally:
+                self._glances.append(kept)
+
     async def close(self) -> None:
         """Close all connections."""
+        kept, self._glances = self._glances, []
         if self._brief is not None:
-            kept, self._brief = self._brief, None
-            await kept.close()
-            await kept.engine.dispose()
+            kept, self._brief = [*kept, self._brief], None
+        for conn in kept:
+            await conn.close()
+        if self._quick is not None:
+            await self._quick.dispose()
         await self.engine.dispose()
+
+    async def _open_brief(self) -> BriefConnection:
+        self._quick = self._quick or _sqlite_engine(self.url, brief=True)
+        return await BriefConnection.open(self._quick)
 
 
 def _prepare_file(path: Path) -> None:
@@ -161,8 +185,8 @@ def _sqlite_engine(url: sa.URL, *, brief: bool) -> AsyncEngine:
     # A transaction that fails rolls back by itself, so there is nothing left to reset.
     engine = create_async_engine(
         url,
-        pool_size=1 if brief else 8,
-        max_overflow=0 if brief else 8,
+        pool_size=8,
+        max_overflow=8,
         pool_reset_on_return=None if brief else "rollback",
         async_creator=connect,
     )

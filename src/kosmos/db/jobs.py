@@ -7,6 +7,7 @@ they no longer hold.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,6 +26,8 @@ _CLAIM_LOCK = 0x6A6F6273  # "jobs"
 _COLUMNS = tuple(column.name for column in job.c)
 _SPENT = _COLUMNS.index("prompt_tokens")  # the first of four columns that are one field
 _INSERT = hot(job.insert())
+_INSERT_WAITS = hot(job_dependency.insert())
+_FIND_OPEN = hot(sa.select(job).where(job.c.dedupe_key == sa.bindparam("same_work"), job.c.status.in_(OPEN)))
 _GET = hot(sa.select(job).where(job.c.id == sa.bindparam("job_id")))
 _HELD = sa.and_(
     job.c.id == sa.bindparam("held_id"),
@@ -38,6 +41,7 @@ _CLAIMS = sa.and_(
     job.c.status == JobStatus.RUNNING.value,
     sa.tuple_(job.c.id, job.c.epoch).in_(sa.bindparam("claims", expanding=True)),
 )
+_STATUSES = sa.select(job.c.id, job.c.status).where(job.c.id.in_(_IDS))
 _DUE = hot(
     sa.select(job.c.id, job.c.type, job.c.lane, job.c.lane_limit, job.c.status)
     .where(job.c.due_at.is_not(None), job.c.due_at <= _NOW)
@@ -130,7 +134,7 @@ async def insert_dependencies(conn: AsyncConnection, rows: Sequence[tuple[str, s
             {"job_id": waiting, "depends_on_id": first, "on_failure": choice.value}
             for waiting, first, choice in rows
         ]
-        await conn.execute(job_dependency.insert(), values)
+        await conn.execute(_INSERT_WAITS, values)
 
 
 async def get_job(conn: AsyncConnection, job_id: str) -> Job | None:
@@ -141,9 +145,31 @@ async def get_job(conn: AsyncConnection, job_id: str) -> Job | None:
 
 async def find_open(conn: AsyncConnection, dedupe_key: str) -> Job | None:
     """The job that has not ended and has that key."""
-    query = sa.select(job).where(job.c.dedupe_key == dedupe_key, job.c.status.in_(OPEN))
-    row = (await conn.execute(query)).first()
+    row = (await conn.execute(_FIND_OPEN, {"same_work": dedupe_key})).first()
     return as_job(row) if row else None
+
+
+async def open_jobs(conn: AsyncConnection, document_id: str) -> list[Job]:
+    """All jobs about a document that have not ended, newest first."""
+    query = sa.select(job).where(job.c.document_id == document_id, job.c.status.in_(OPEN))
+    return [as_job(row) for row in await conn.execute(query.order_by(job.c.id.desc()))]
+
+
+async def lock_jobs(
+    conn: AsyncConnection, *, document_id: str | None = None, space_id: str | None = None
+) -> None:
+    """Lock all jobs about something before it is removed: workers, too, lock the job first."""
+    about = job.c.document_id == document_id if document_id else job.c.space_id == space_id
+    await conn.execute(sa.select(job.c.id).where(about).order_by(job.c.id).with_for_update())
+
+
+async def statuses(conn: AsyncConnection, ids: Sequence[str]) -> dict[str, JobStatus]:
+    """How each of the jobs stands; those that are gone, with what they were about, are not told."""
+    found: dict[str, JobStatus] = {}
+    for start in range(0, len(ids), 500):
+        rows = await conn.execute(_STATUSES, {"ids": list(ids[start : start + 500])})
+        found.update((row[0], JobStatus(row[1])) for row in rows)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,10 +343,24 @@ async def advance(
         values["attempts"] = 0
     if step.progress is not None:
         values["progress"] = dict(step.progress)
-    done = await conn.execute(
-        job.update().where(_HELD).values(**values), {"held_id": job_id, "held_epoch": epoch}
-    )
+    return await _change_held(conn, job_id, epoch, values)
+
+
+async def _change_held(conn: AsyncConnection, job_id: str, epoch: int, values: Mapping[str, Any]) -> bool:
+    """Change columns of a job under the fence; some of the values may be computed by the database."""
+    plain = {name: value for name, value in values.items() if not isinstance(value, sa.ColumnElement)}
+    statement = _update_held(tuple(plain))
+    if len(plain) < len(values):
+        statement = statement.values({name: value for name, value in values.items() if name not in plain})
+    given = {f"new_{name}": value for name, value in plain.items()}
+    done = await conn.execute(statement, {"held_id": job_id, "held_epoch": epoch, **given})
     return done.rowcount == 1
+
+
+@cache
+def _update_held(changed: tuple[str, ...]) -> sa.Update:
+    """The statement for changes of these columns; there are no more of them than there are callers."""
+    return hot(job.update().where(_HELD).values({name: sa.bindparam(f"new_{name}") for name in changed}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,11 +393,7 @@ async def end_claim(conn: AsyncConnection, ending: Ending, now: datetime) -> boo
         values["finished_at"] = now
     if not ending.counts:
         values["attempts"] = sa.case((job.c.attempts > 0, job.c.attempts - 1), else_=0)
-    done = await conn.execute(
-        job.update().where(_HELD).values(**values),
-        {"held_id": ending.job_id, "held_epoch": ending.epoch},
-    )
-    return done.rowcount == 1
+    return await _change_held(conn, ending.job_id, ending.epoch, values)
 
 
 async def complete_claims(

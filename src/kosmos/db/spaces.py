@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.db.brief import hot
 from kosmos.db.tables import knowledge_space, space_member, user
 from kosmos.db.types import Row
 from kosmos.domain.accounts import Member, Role
@@ -27,12 +28,18 @@ def _space(row: Row) -> Space:
     )
 
 
-def _views(user_id: str) -> sa.Select[*tuple[Any, ...]]:
-    return (
-        sa.select(knowledge_space, space_member.c.role)
-        .join(space_member, space_member.c.space_id == knowledge_space.c.id)
-        .where(space_member.c.user_id == user_id)
+_ALL_VIEWS = sa.select(knowledge_space, space_member.c.role).join(
+    space_member, space_member.c.space_id == knowledge_space.c.id
+)
+_VIEW = hot(
+    _ALL_VIEWS.where(
+        space_member.c.user_id == sa.bindparam("viewer"), knowledge_space.c.id == sa.bindparam("space")
     )
+)
+
+
+def _views(user_id: str) -> sa.Select[*tuple[Any, ...]]:
+    return _ALL_VIEWS.where(space_member.c.user_id == user_id)
 
 
 async def insert_space(conn: AsyncConnection, value: Space) -> None:
@@ -54,7 +61,7 @@ async def insert_space(conn: AsyncConnection, value: Space) -> None:
 
 async def view_space(conn: AsyncConnection, user_id: str, space_id: str) -> SpaceView | None:
     """The space as that user sees it; None when they do not."""
-    row = (await conn.execute(_views(user_id).where(knowledge_space.c.id == space_id))).first()
+    row = (await conn.execute(_VIEW, {"viewer": user_id, "space": space_id})).first()
     return SpaceView(_space(row), Role(row.role)) if row else None
 
 

@@ -29,6 +29,12 @@ def _refers(
     return sa.Column(name, ID, sa.ForeignKey(target, ondelete=ondelete), nullable=nullable, index=True)
 
 
+def _refers_blob(name: str, *, nullable: bool = True) -> sa.Column[object]:
+    return sa.Column(
+        name, SHA256, sa.ForeignKey("blob.sha256", ondelete="RESTRICT"), nullable=nullable, index=True
+    )
+
+
 user = sa.Table(
     "user",
     metadata,
@@ -154,8 +160,8 @@ chunk = sa.Table(
     sa.Column("id", ID, primary_key=True),
     _refers("space_id", "knowledge_space.id"),
     sa.Column("document_id", ID, sa.ForeignKey("document.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("generation", sa.Integer, nullable=False),
-    _refers("parent_id", "chunk.id", nullable=True),
+    sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("parent_id", ID, index=True),
     sa.Column("type", sa.String(16), nullable=False),
     sa.Column("level", sa.Integer, nullable=False),
     sa.Column("start_line", sa.Integer, nullable=False),
@@ -173,6 +179,93 @@ chunk = sa.Table(
     sa.UniqueConstraint("document_id", "generation", "position"),
     sa.CheckConstraint("type IN ('heading', 'content', 'error')", name="type"),
     sa.CheckConstraint("start_line >= 1 AND end_line >= start_line", name="lines"),
+)
+
+# What becomes, or is, one generation of a document: what a job has made so far, out of which bytes.
+document_version = sa.Table(
+    "document_version",
+    metadata,
+    sa.Column("document_id", ID, sa.ForeignKey("document.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    _refers_blob("original_sha256", nullable=False),
+    _refers_blob("canonical_sha256"),
+    _refers_blob("extract_sha256"),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("filetype", sa.String(32), nullable=False),
+    sa.Column("converter", sa.String(64), nullable=False),
+    sa.Column("line_count", sa.Integer, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("metadata", JSON, nullable=False),
+    sa.Column("hints", JSON, nullable=False),
+    _created(),
+    _updated(),
+)
+
+asset = sa.Table(
+    "asset",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("space_id", "knowledge_space.id"),
+    sa.Column("document_id", ID, sa.ForeignKey("document.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    _refers_blob("sha256", nullable=False),
+    sa.Column("media_type", sa.String(128), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("line", sa.Integer, nullable=False),
+    sa.Column("caption", sa.Text, nullable=False),
+    sa.Column("description", sa.Text),
+    sa.Column("analysis_status", sa.String(16), nullable=False),
+    sa.Column("error", sa.Text),
+    _created(),
+    _updated(),
+    sa.CheckConstraint("analysis_status IN ('NOT_ANALYSED', 'PENDING', 'DONE', 'FAILED')", name="status"),
+    sa.Index("ix_asset_document_id_generation", "document_id", "generation"),
+)
+
+chunk_asset = sa.Table(
+    "chunk_asset",
+    metadata,
+    sa.Column("chunk_id", ID, primary_key=True),
+    sa.Column("asset_id", ID, sa.ForeignKey("asset.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+# What a model has said to the very same question: a crash after the call costs nothing.
+model_answer = sa.Table(
+    "model_answer",
+    metadata,
+    sa.Column("key", SHA256, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("answer", JSON, nullable=False),
+    _created(),
+)
+
+crawl = sa.Table(
+    "crawl",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("space_id", "knowledge_space.id"),
+    sa.Column("start", sa.Text, nullable=False),
+    sa.Column("plan", JSON, nullable=False),
+    sa.Column("round", sa.Integer, nullable=False),
+    _created(),
+    _updated(),
+)
+
+crawl_page = sa.Table(
+    "crawl_page",
+    metadata,
+    sa.Column("crawl_id", ID, sa.ForeignKey("crawl.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("url_sha256", SHA256, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("sitemap", sa.Boolean, nullable=False),
+    sa.Column("pending", sa.Boolean, nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("due", sa.Float, nullable=False),
+    sa.Column("page", JSON, nullable=False),
+    sa.Index("ix_crawl_page_due", "crawl_id", "pending", "due"),
 )
 
 _OPEN = sa.text("dedupe_key IS NOT NULL AND status IN ('PENDING', 'RUNNING', 'PAUSED')")

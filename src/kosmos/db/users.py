@@ -3,10 +3,13 @@
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.db.brief import hot
 from kosmos.db.tables import api_token, user
 from kosmos.db.types import Row
 from kosmos.domain.accounts import Scope, Token, User
 from kosmos.domain.names import name_key
+
+_GET = hot(sa.select(user).where(user.c.id == sa.bindparam("wanted")))
 
 
 def _user(row: Row) -> User:
@@ -39,7 +42,7 @@ async def insert_user(conn: AsyncConnection, value: User) -> None:
 
 async def get_user(conn: AsyncConnection, user_id: str) -> User | None:
     """The user of that id."""
-    row = (await conn.execute(sa.select(user).where(user.c.id == user_id))).first()
+    row = (await conn.execute(_GET, {"wanted": user_id})).first()
     return _user(row) if row else None
 
 

@@ -35,11 +35,13 @@ async def resume(conn: AsyncConnection, job_id: str, now: datetime) -> Job:
     raise _refusal(await _present(conn, job_id), "resumed")
 
 
-async def cancel(conn: AsyncConnection, job_id: str, now: datetime) -> Job:
+async def cancel(
+    conn: AsyncConnection, job_id: str, now: datetime, *, reason: str = _CANCELLED_BY_HAND
+) -> Job:
     """End a job; a running one stops within one batch and can write nothing more."""
     values = {
         "status": JobStatus.CANCELLED.value,
-        "reason": _CANCELLED_BY_HAND,
+        "reason": reason,
         "due_at": None,
         "worker": None,
         "finished_at": now,

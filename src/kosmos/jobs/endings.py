@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,6 +16,7 @@ from kosmos.errors import EngineUnavailable
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
+Then = Callable[[AsyncConnection], Awaitable[None]]
 
 
 class Endings:
@@ -30,10 +31,16 @@ class Endings:
         self._clock = clock
         self._patience = patience
         self._waiting: list[tuple[Ending, asyncio.Future[bool]]] = []
+        self._then: dict[str, Then] = {}
         self._writer: asyncio.Task[None] | None = None
 
-    async def record(self, ending: Ending) -> bool:
-        """Write how a claim ended; False when it was no longer held or could not be written."""
+    async def record(self, ending: Ending, then: Then | None = None) -> bool:
+        """Write how a claim ended; False when it was no longer held or could not be written.
+
+        `then` writes what follows from the ending, in the same transaction.
+        """
+        if then is not None:
+            self._then[ending.job_id] = then
         written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((ending, written))
         if self._writer is None or self._writer.done():
@@ -53,6 +60,7 @@ class Endings:
                 held = await self._surely([ending for ending, _ in batch])
             finally:
                 for ending, written in batch:
+                    self._then.pop(ending.job_id, None)
                     if not written.done():
                         written.set_result(ending.job_id in held)
 
@@ -88,6 +96,8 @@ class Endings:
         for item in endings:
             if not _is_plain(item) and await table.end_claim(conn, item, now):
                 held.add(item.job_id)
+                if item.job_id in self._then:
+                    await self._then[item.job_id](conn)
         ended = [item.job_id for item in endings if item.status.ended and item.job_id in held]
         if ended:
             await table.wake_dependants(conn, ended, now)

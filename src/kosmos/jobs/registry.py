@@ -2,13 +2,23 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kosmos.domain.jobs import Job
 from kosmos.errors import InvalidInput
 from kosmos.jobs.run import Run
 
 Handler = Callable[[Run], Awaitable[Mapping[str, Any] | None]]
 Recheck = Callable[[Run], Awaitable[None]]
+
+
+class Failed(Protocol):
+    """Records what the failure of a job means beyond the job."""
+
+    async def __call__(self, conn: AsyncConnection, *, job: Job, reason: str) -> None: ...
+
 
 MAX_ATTEMPTS = 3
 DEADLINE_SECONDS = 24 * 3600.0
@@ -20,13 +30,15 @@ class JobType:
 
     `recheck` raises when permission or credential are no longer there. `exhausted` is asked once
     `max_attempts` claims in a row brought no progress: it may get past the obstacle (and the job goes
-    on) or raise; without it the job fails.
+    on) or raise; without it the job fails. `failed` records what follows from a failure, in the
+    transaction that ends the job.
     """
 
     name: str
     handler: Handler
     recheck: Recheck | None = None
     exhausted: Handler | None = None
+    failed: Failed | None = None
     max_attempts: int = MAX_ATTEMPTS
     deadline_seconds: float = DEADLINE_SECONDS
     limit: int | None = None  # how many may run at once, over all workers

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,6 +16,9 @@ from kosmos.domain.clock import Clock
 from kosmos.domain.jobs import Job, Spent
 from kosmos.domain.values import check_json
 from kosmos.errors import EngineUnavailable, InvalidInput, LeaseLost
+
+if TYPE_CHECKING:
+    from kosmos.jobs.registry import Registry
 
 MAX_PROGRESS = 8 * 1024
 
@@ -28,9 +31,18 @@ class Run:
     while the claim holds. After a crash the next claim starts from the progress that was committed.
     """
 
-    def __init__(self, job: Job, *, db: Database, clock: Clock, lease: timedelta) -> None:
+    def __init__(
+        self,
+        job: Job,
+        *,
+        db: Database,
+        clock: Clock,
+        lease: timedelta,
+        registry: "Registry | None" = None,
+    ) -> None:
         self.job = job
         self.db = db
+        self.registry = registry  # for handlers that make further jobs in their batches
         self.clock = clock
         self.lost = asyncio.Event()
         self._lease = lease

@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from kosmos.db import Database
@@ -24,7 +25,7 @@ from kosmos.errors import (
     NotReady,
 )
 from kosmos.jobs.claiming import Claimer
-from kosmos.jobs.endings import Endings
+from kosmos.jobs.endings import Endings, Then
 from kosmos.jobs.outcomes import ending_of
 from kosmos.jobs.registry import JobType, Registry
 from kosmos.jobs.run import Run
@@ -62,6 +63,7 @@ class Worker:
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._wake = asyncio.Event()
         self._stopping = False
+        self._claiming = False  # taken, but not started yet
 
     def wake(self) -> None:
         """Look for work now instead of at the next poll."""
@@ -83,7 +85,7 @@ class Worker:
         while True:
             async with self._db.read() as conn:
                 due = await table.due_ids(conn, self._clock(), limit=1)
-            if not due and not self._runs:
+            if not due and not self._runs and not self._claiming:
                 return
             await asyncio.sleep(IDLE_SECONDS)
 
@@ -135,16 +137,19 @@ class Worker:
         free = self._slots - len(self._runs)
         if free <= 0:
             return False
+        self._claiming = True
         try:
             claimed = await self._claimer.claim(free)
+            for job in claimed:
+                self._start(job)
         except EngineUnavailable:
             log.warning("the database cannot be reached; waiting", exc_info=True)
             return False
         except Exception:
             log.exception("no jobs could be taken; trying again")
             return False
-        for job in claimed:
-            self._start(job)
+        finally:
+            self._claiming = False
         return bool(claimed)
 
     async def _rest(self) -> None:
@@ -152,7 +157,7 @@ class Worker:
             await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
 
     def _start(self, job: Job) -> "asyncio.Task[None]":
-        run = Run(job, db=self._db, clock=self._clock, lease=self._lease)
+        run = Run(job, db=self._db, clock=self._clock, lease=self._lease, registry=self._registry)
         task = asyncio.create_task(self._work(run), name=f"job {job.id}")
         self._runs[task] = run
         task.add_done_callback(self._forget)
@@ -168,7 +173,7 @@ class Worker:
         """Run the handler and record how it ended."""
         ending = await self._handle(run)
         if ending is not None:
-            await self._endings.record(replace(ending, spent=run.unbooked()))
+            await self._endings.record(replace(ending, spent=run.unbooked()), self._consequence(run, ending))
         else:
             await self._book(run)
         status = ending.status if ending else "lost"
@@ -181,6 +186,13 @@ class Worker:
             with contextlib.suppress(EngineUnavailable):
                 async with self._db.brief() as conn:
                     await table.book(conn, run.job.id, spent)
+
+    def _consequence(self, run: Run, ending: Ending) -> Then | None:
+        """What a failure means beyond the job itself."""
+        if ending.status is not JobStatus.FAILED or not self._registry.known(run.job.type):
+            return None
+        failed = self._registry.get(run.job.type).failed
+        return partial(failed, job=run.job, reason=ending.reason or "") if failed else None
 
     async def _handle(self, run: Run) -> Ending | None:
         """How the claim ends; None when it is no longer ours to end."""

@@ -19,14 +19,20 @@ def collection_of(space_id: str) -> str:
     return f"space_{space_id.replace('-', '')}"
 
 
-def index_rows(document: Document, chunks: Sequence[Chunk]) -> list[IndexRow]:
-    """The rows of all chunks of a document."""
+def index_rows(
+    document: Document, chunks: Sequence[Chunk], described: Mapping[str, str] | None = None
+) -> list[IndexRow]:
+    """The rows of all chunks of a document; `described` says by chunk what its figures show."""
     by_id = {chunk.id: chunk for chunk in chunks}
     children: dict[str | None, list[str]] = {}
     for chunk in chunks:
         children.setdefault(chunk.parent_id, []).append(chunk.id)
     places = {pk: place for group in children.values() for place, pk in enumerate(group)}
-    return [_row(document, chunk, by_id, children, places[chunk.id]) for chunk in chunks]
+    shown = described or {}
+    return [
+        _row(document, chunk, by_id, children, places[chunk.id], shown=shown.get(chunk.id, ""))
+        for chunk in chunks
+    ]
 
 
 def dead_rows(document: Document, fresh: Sequence[IndexRow]) -> Filter:
@@ -56,12 +62,14 @@ def _row(
     by_id: Mapping[str, Chunk],
     children: Mapping[str | None, list[str]],
     place: int,
+    *,
+    shown: str,
 ) -> IndexRow:
     siblings = children[chunk.parent_id]
     path = heading_path(chunk, by_id)
     title = chunk.summary if chunk.type is ChunkType.HEADING else (path[-1] if path else document.title)
     text = without_comments(chunk.raw_content)
-    searchable = chunk.metadata.get("kind") != "front_matter"
+    searchable = chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter")
     context = " ".join([document.title, *path])
     return IndexRow(
         pk=chunk.id,
@@ -83,7 +91,7 @@ def _row(
             "generation": chunk.generation,
         },
         sparse={
-            TEXT_ROUTE: document_vector(terms(f"{context} {text}")),
+            TEXT_ROUTE: document_vector(terms(f"{context} {text} {shown}")),
             TITLE_ROUTE: document_vector(terms(title)),
         }
         if searchable

@@ -5,15 +5,15 @@ and Korean characters give their characters and their pairs: no dictionary, no u
 """
 
 import re
+import threading
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from functools import lru_cache
 
 import Stemmer
 
 _DENSE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_TOKEN = re.compile(rf"[{_DENSE}]+|[^\W_{_DENSE}]+")
-_IS_DENSE = re.compile(rf"[{_DENSE}]")
+_TOKEN = re.compile(rf"([{_DENSE}]+)|([^\W_{_DENSE}]+)")
 _STOP = frozenset(
     """
     a an and are as at be been but by can could did do does for from had has have how i if in into is it its
@@ -21,26 +21,31 @@ _STOP = frozenset(
     were what when where which who why will with would you your
     """.split()  # noqa: SIM905  (reads better than a list)
 )
+LONGEST_WORD = 64  # anything longer is no word: it has no stem
+_STEMMER = Stemmer.Stemmer("english", 0)  # what it has found is kept by us, over all threads
+_ONE_AT_A_TIME = threading.Lock()
 TERM_SPACE = 1_000_000_000  # the largest dimension that every engine accepts
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repetitions."""
-    folded = unicodedata.normalize("NFKC", text).lower()
-    return list(_terms(folded))
+    found: list[str] = []
+    for dense, word in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower()):
+        if dense:
+            found += dense
+            found += map(str.__add__, dense, dense[1:])
+        elif word not in _STOP:
+            found.append(_stem(word) if word.isascii() and len(word) <= LONGEST_WORD else word)
+    return found
 
 
+@lru_cache(maxsize=50_000)
 def term_id(term: str) -> int:
     """A number for a term, the same on every machine, so that no vocabulary has to be kept."""
     return zlib.crc32(term.encode()) % TERM_SPACE
 
 
-def _terms(text: str) -> Iterator[str]:
-    stemmer = Stemmer.Stemmer("english")
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        if _IS_DENSE.match(token):
-            yield from token
-            yield from (token[at : at + 2] for at in range(len(token) - 1))
-        elif token not in _STOP:
-            yield stemmer.stemWord(token) if token.isascii() else token
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    with _ONE_AT_A_TIME:  # the stemmer is not made for several threads
+        return str(_STEMMER.stemWord(word))

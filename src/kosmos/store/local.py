@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sqlite3
+import struct
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -13,14 +14,23 @@ from pathlib import Path
 import numpy as np
 
 from kosmos.errors import EngineUnavailable, InvalidInput
-from kosmos.store.filters import Filter, matches
+from kosmos.store.filters import And, Eq, Filter, In, matches
 from kosmos.store.memory import Snapshot, build_snapshot
 from kosmos.store.rows import Found, IndexRow, Sparse, TermCounts
+from kosmos.store.vectors import pack_vectors, unpack_vectors
 
 BUSY_SECONDS = 30
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
+_EVERYTHING = "SELECT pk, fields FROM entry"
+# How rows are found by what many are deleted by at once.
+_BY_KEY = {
+    "pk": "SELECT pk, fields FROM entry WHERE pk IN (SELECT value FROM json_each(?))",
+    "document_id": "SELECT pk, fields FROM entry "
+    "WHERE json_extract(fields, '$.document_id') IN (SELECT value FROM json_each(?))",
+}
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS entry (pk TEXT PRIMARY KEY, fields TEXT NOT NULL, sparse TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entry (pk TEXT PRIMARY KEY, fields TEXT NOT NULL, sparse BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS entry_document ON entry (json_extract(fields, '$.document_id'));
 CREATE TABLE IF NOT EXISTS state (version INTEGER NOT NULL);
 -- Not from 0: a collection made anew must not pass for the one that was dropped.
 INSERT INTO state SELECT random() / 2 WHERE NOT EXISTS (SELECT 1 FROM state);
@@ -88,12 +98,13 @@ class LocalStore:
             try:
                 conn.execute("PRAGMA synchronous=NORMAL")
                 # Not whether the file exists: somebody may be half-way through making it, or died there.
-                if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'state'").fetchone():
+                made = "SELECT count(*) FROM sqlite_master WHERE name IN ('state', 'entry_document')"
+                if conn.execute(made).fetchone() != (2,):
                     _create(conn)
                 yield conn
             finally:
                 conn.close()
-        except (sqlite3.Error, json.JSONDecodeError) as error:
+        except (sqlite3.Error, json.JSONDecodeError, struct.error) as error:
             raise EngineUnavailable(
                 f"The index {path} cannot be used: {error}.",
                 remedy="Move that file away, then run: kosmos reindex",
@@ -125,7 +136,7 @@ class LocalStore:
 
     def _upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
         values = [
-            (row.pk, json.dumps(dict(row.fields), ensure_ascii=False), json.dumps(_as_lists(row)))
+            (row.pk, json.dumps(dict(row.fields), ensure_ascii=False), pack_vectors(row.sparse))
             for row in rows
         ]
         with self._change(collection) as conn:
@@ -133,7 +144,7 @@ class LocalStore:
 
     def _delete(self, collection: str, where: Filter) -> int:
         with self._change(collection) as conn:
-            rows = conn.execute("SELECT pk, fields FROM entry").fetchall()
+            rows = conn.execute(*_candidates(where))
             gone = [(pk,) for pk, fields in rows if matches(where, {**json.loads(fields), "pk": pk})]
             conn.executemany("DELETE FROM entry WHERE pk = ?", gone)
             return len(gone)
@@ -182,22 +193,17 @@ def _create(conn: sqlite3.Connection) -> None:
     conn.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
 
-def _as_lists(row: IndexRow) -> dict[str, list[list[float]]]:
-    return {
-        route: [[term, weight] for term, weight in vector.items()] for route, vector in row.sparse.items()
-    }
+def _candidates(where: Filter) -> tuple[str, tuple[str, ...]]:
+    """A query that finds all rows that match, and few others where the filter names keys."""
+    for part in where.parts if isinstance(where, And) else (where,):
+        if not isinstance(part, Eq | In) or part.field not in _BY_KEY:
+            continue
+        wanted = list(part.values) if isinstance(part, In) else [part.value]
+        if all(isinstance(key, str) and "\x00" not in key for key in wanted):  # SQLite ends a text there
+            return _BY_KEY[part.field], (json.dumps(wanted),)
+    return _EVERYTHING, ()
 
 
 def _read_rows(conn: sqlite3.Connection) -> list[IndexRow]:
     rows = conn.execute("SELECT pk, fields, sparse FROM entry ORDER BY pk")
-    return [
-        IndexRow(
-            pk=pk,
-            fields=json.loads(fields),
-            sparse={
-                route: {int(term): weight for term, weight in pairs}
-                for route, pairs in json.loads(sparse).items()
-            },
-        )
-        for pk, fields, sparse in rows
-    ]
+    return [IndexRow(pk, json.loads(fields), unpack_vectors(sparse)) for pk, fields, sparse in rows]

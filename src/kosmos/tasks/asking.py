@@ -54,7 +54,7 @@ async def _live_hits(bench: Workbench, ranked: Sequence[Ranked], space_ids: Sequ
                 chunk_id=chunk.id,
                 start_line=chunk.start_line,
                 end_line=chunk.end_line,
-                page=None,
+                page=chunk.metadata.get("page"),
                 text=chunk.raw_content,
                 summary=without_comments(chunk.summary),
                 score=item.score,

@@ -1,9 +1,12 @@
 """Documents as their readers and owners handle them: list, read, remove. Rights are checked here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from kosmos.accounts.access import require_document, require_space, resolve_space
-from kosmos.db import documents, spaces
+from kosmos.db import assets, documents, jobs, spaces, versions
 from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.documents import Document
 from kosmos.errors import DataLost, InvalidInput, NotFound
@@ -95,11 +98,29 @@ async def remove_document(bench: Workbench, who: Principal, document_id: str) ->
     """Remove a document with its chunks, index rows and the blobs that nothing else needs."""
     async with bench.db.write() as conn:
         document = await require_document(conn, who, document_id, need=Role.EDITOR)
-        await documents.delete_document(conn, document_id)
-    await bench.store.delete(collection_of(document.space_id), Eq("document_id", document_id))
-    await release_blobs(
-        bench, [document.original_sha256, document.canonical_sha256 or document.original_sha256]
-    )
+        hashes = await erase_document(conn, document)
+    await clear_document(bench, document, hashes)
+
+
+async def erase_document(conn: AsyncConnection, document: Document) -> list[str]:
+    """Remove the rows of a document; what was stored for it is left to `clear_document`."""
+    await jobs.lock_jobs(conn, document_id=document.id)
+    hashes = await _blobs_of(conn, document)
+    await documents.delete_document(conn, document.id)
+    return hashes
+
+
+async def clear_document(bench: Workbench, document: Document, hashes: Sequence[str]) -> None:
+    """Remove what an erased document leaves: its index rows, and the blobs that nothing else needs."""
+    await bench.store.delete(collection_of(document.space_id), Eq("document_id", document.id))
+    await release_blobs(bench, hashes)
+
+
+async def _blobs_of(conn: AsyncConnection, document: Document) -> list[str]:
+    """Everything that is stored for a document."""
+    hashes = [sha for sha in (document.original_sha256, document.canonical_sha256) if sha]
+    hashes += await versions.version_blobs(conn, document.id)
+    return hashes + await assets.asset_blobs(conn, document.id)
 
 
 async def remove_space(bench: Workbench, who: Principal, space_id: str) -> None:
@@ -107,10 +128,12 @@ async def remove_space(bench: Workbench, who: Principal, space_id: str) -> None:
     hashes: list[str] = []
     async with bench.db.write() as conn:
         await require_space(conn, who, space_id, need=Role.OWNER)
+        await jobs.lock_jobs(conn, space_id=space_id)
         after = ""
         while batch := await documents.list_documents(conn, space_id, after=after, limit=1000):
             after = batch[-1].id
-            hashes += [sha for item in batch for sha in (item.original_sha256, item.canonical_sha256) if sha]
+            for item in batch:
+                hashes += await _blobs_of(conn, item)
         await spaces.delete_space(conn, space_id)
     await bench.store.drop(collection_of(space_id))
     await release_blobs(bench, hashes)

@@ -102,8 +102,16 @@ async def resume_job(bench: Workbench, who: Principal, job_id: str) -> Job:
 
 
 async def cancel_job(bench: Workbench, who: Principal, job_id: str) -> Job:
-    """End a job; a running one stops within one batch."""
-    return await _control(bench, who, job_id, control.cancel)
+    """End a job; a running one stops within one batch. What it worked on says so."""
+
+    async def act(conn: AsyncConnection, known_id: str, now: datetime) -> Job:
+        job, registry = await control.cancel(conn, known_id, now), make_registry(bench)
+        failed = registry.get(job.type).failed if registry.known(job.type) else None
+        if failed is not None:
+            await failed(conn, job=job, reason=job.reason or "")
+        return job
+
+    return await _control(bench, who, job_id, act)
 
 
 async def retry_job(bench: Workbench, who: Principal, job_id: str) -> Job:

@@ -10,15 +10,16 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.db import blobs as rows
-from kosmos.errors import Conflict
 from kosmos.tasks.workbench import Workbench
 
+BATCH = 500
 
-async def hold_blob(bench: Workbench, conn: AsyncConnection, sha256: str, size: int) -> None:
+
+async def hold_blob(bench: Workbench, conn: AsyncConnection, sha256: str, data: bytes) -> None:
     """Make sure, inside the transaction that will refer to them, that the bytes are there and stay."""
-    await rows.hold(conn, sha256, size, bench.clock())
+    await rows.hold(conn, sha256, len(data), bench.clock())
     if not await bench.blobs.exists(sha256):
-        raise Conflict("The content was removed while it was being added.", remedy="Add it again.")
+        await bench.blobs.put(data)  # a collector took them before their row was locked
 
 
 async def release_blobs(bench: Workbench, hashes: Sequence[str]) -> int:
@@ -36,15 +37,18 @@ async def release_blobs(bench: Workbench, hashes: Sequence[str]) -> int:
 
 
 async def collect_garbage(bench: Workbench) -> int:
-    """Remove every stored blob that no document refers to; how many there were."""
+    """Remove every stored or known blob that no document refers to; how many there were."""
     removed = 0
     batch: list[str] = []
     async for sha256 in bench.blobs.keys():
         batch.append(sha256)
-        if len(batch) == 500:
+        if len(batch) == BATCH:
             removed += await _collect(bench, batch)
             batch = []
-    return removed + await _collect(bench, batch)
+    removed += await _collect(bench, batch)
+    async with bench.db.read() as conn:
+        loose = await rows.unneeded(conn)
+    return removed + await release_blobs(bench, loose)
 
 
 async def _collect(bench: Workbench, batch: Sequence[str]) -> int:

@@ -1,10 +1,12 @@
 """The stages of a document as job handlers: convert, chunk, index. Each can be killed at any point.
 
 A handler computes outside of transactions and records in fenced batches; what it computes is the same
-every time, so a batch that was lost is simply made again. A new version of the document that arrives
-meanwhile wins: the handler notices in its next batch and ends.
+every time, so a batch that was lost is simply made again. A newer version that arrives meanwhile wins:
+the handler notices in its next batch and ends.
 """
 
+import asyncio
+import hashlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,16 +14,21 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.chunking.coverage import join_chunks, reuse_chunks
 from kosmos.chunking.structure import chunk_by_structure
-from kosmos.db import chunks, documents
+from kosmos.db import assets, chunks, documents, versions
 from kosmos.domain.chunks import Chunk, ChunkDraft
-from kosmos.domain.documents import Document, DocumentStatus
-from kosmos.errors import Conflict, DataLost, NotFound
+from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
+from kosmos.errors import Conflict, DataLost, LeaseLost
 from kosmos.ingest.blocks import parse_blocks
-from kosmos.ingest.canonical import canonicalize
+from kosmos.ingest.reading import page_of_line
 from kosmos.jobs.run import Run
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
-from kosmos.tasks.keeping import hold_blob, release_blobs
+from kosmos.store.filters import In
+from kosmos.store.rows import IndexRow
+from kosmos.tasks.extracts import read_origins
+from kosmos.tasks.generations import newest_version, open_version, still_draft, superseded
+from kosmos.tasks.keeping import release_blobs
 from kosmos.tasks.workbench import Workbench
 
 CHUNKS_PER_BATCH = 200
@@ -30,102 +37,182 @@ Result = Mapping[str, Any] | None
 Stage = Callable[[Workbench, Run], Awaitable[Result]]
 
 
-async def process_document(bench: Workbench, run: Run) -> Result:
-    """`document_processing`: the original becomes canonical text."""
-    document = await _document(run)
-    data = await bench.blobs.read(document.original_sha256)
-    canonical = canonicalize(data, document.filename)
-    text = canonical.text.encode()
-    sha256 = await bench.blobs.put(text)
-    lines = len(canonical.lines) if canonical.text else 0
-    changes = {
-        "canonical_sha256": sha256,
-        "line_count": lines,
-        "title": canonical.title[:500],
-        "metadata": dict(canonical.metadata),
-    }
-    async with run.batch({"current_line": lines, "total_lines": lines}) as conn:
-        await hold_blob(bench, conn, sha256, len(text))
-        await _change(conn, run, document, changes, "original_sha256", "version")
-    if document.canonical_sha256 not in (None, sha256, document.original_sha256):
-        await release_blobs(bench, [document.canonical_sha256 or ""])
-    return {"lines": lines, "canonical_sha256": sha256}
-
-
 async def chunk_document(bench: Workbench, run: Run) -> Result:
     """`chunking`: the canonical text becomes a new generation of chunks beside the live one."""
-    document = await _document(run)
-    if document.canonical_sha256 is None:
+    document, version = await open_version(run, start={"current_line": 0})
+    if version.canonical_sha256 is None:
         raise DataLost(f"{document.source} has no canonical text.", remedy="Process it first.")
-    text = (await bench.blobs.read(document.canonical_sha256)).decode()
-    drafts = chunk_by_structure(text, parse_blocks(text))
-    document = await _open_generation(run, document)
-    generation, total = document.draft_generation or 0, document.line_count
-    made = number_chunks(document, drafts, generation)
-    left = [chunk for chunk in made if chunk.end_line > run.progress["current_line"]]
-    for start_at in range(0, len(left), CHUNKS_PER_BATCH):
-        batch = left[start_at : start_at + CHUNKS_PER_BATCH]
-        progress = {"current_line": batch[-1].end_line, "total_lines": total, "generation": generation}
+    text = (await bench.blobs.read(version.canonical_sha256)).decode()
+    drafts = await asyncio.to_thread(lambda: chunk_by_structure(text, parse_blocks(text)))
+    before = await _before(run, document)
+    made = number_chunks(document, drafts, version.generation, before)
+    made = await _with_pages(bench, version, made)
+    for done in range(run.progress.get("current_chunk", 0), len(made), CHUNKS_PER_BATCH):
+        batch = made[done : done + CHUNKS_PER_BATCH]
+        progress = {
+            "current_line": batch[-1].end_line,
+            "total_lines": version.line_count,
+            "current_chunk": done + len(batch),
+            "generation": version.generation,
+        }
         async with run.batch(progress) as conn:
-            await _change(conn, run, document, {}, "draft_generation", "canonical_sha256")
+            await still_draft(conn, run, version)
             await chunks.insert_chunks(conn, batch, run.clock())
-    return {"generation": generation, "chunks": len(made)}
+    kept = {chunk.id for chunk in before}
+    reused = sum(chunk.id in kept for chunk in made)
+    return {"generation": version.generation, "chunks": len(made), "reused": reused}
 
 
-async def _open_generation(run: Run, document: Document) -> Document:
-    """Go on with the generation that this job has begun, or begin one and clear what others left."""
-    begun = run.progress.get("generation")
-    if begun is not None and begun == document.draft_generation:
-        return document
-    generation = max(document.live_generation, document.draft_generation or 0) + 1
-    start = {"current_line": 0, "total_lines": document.line_count, "generation": generation}
-    async with run.restart(start) as conn:
-        await chunks.delete_generations(conn, document.id, keep=document.live_generation)
-        changes = {"draft_generation": generation}
-        await _change(conn, run, document, changes, "draft_generation", "live_generation", "canonical_sha256")
-    return await _document(run)
+async def _before(run: Run, document: Document) -> list[Chunk]:
+    """The chunks that readers see now; none while the first version is made."""
+    if document.live_generation == 0:
+        return []
+    async with run.db.read() as conn:
+        return await chunks.live_chunks(conn, document.id)
+
+
+async def _with_pages(bench: Workbench, version: DocumentVersion, made: list[Chunk]) -> list[Chunk]:
+    """The chunks with the page on which each begins, where the text has pages."""
+    origins = await read_origins(bench, version.extract_sha256)
+    if not any(origin.kind in ("page", "slide") for origin in origins):
+        return made
+    pages = {chunk.start_line: page_of_line(origins, chunk.start_line) for chunk in made}
+    return [replace(item, metadata={**item.metadata, "page": pages[item.start_line]}) for item in made]
 
 
 async def index_document(bench: Workbench, run: Run) -> Result:
     """`indexing`: the newest generation enters the index and becomes the live one."""
-    document = await _document(run)
-    generation = document.draft_generation or document.live_generation
-    async with run.db.read() as conn:
-        found = await chunks.generation_chunks(conn, document.id, generation)
-    if not _is_whole(found, document.line_count):
+    document, version = await newest_version(run)
+    async with run.db.glance() as conn:
+        found = await chunks.generation_chunks(conn, document.id, version.generation)
+        described = await describe_chunks(conn, document.id, version.generation, found)
+    if hashlib.sha256(join_chunks(found).encode()).hexdigest() != version.canonical_sha256:
         raise Conflict(
-            f"The chunks of {document.source} do not cover its {document.line_count} lines.",
+            f"The chunks of {document.source} do not make up its {version.line_count} lines.",
             remedy="Chunk it again.",
         )
-    collection, rows = collection_of(document.space_id), index_rows(document, found)
+    live = _live(document, version)
+    collection = collection_of(document.space_id)
+    rows = await asyncio.to_thread(index_rows, live, found, described)
     await bench.store.upsert(collection, rows)
-    changes = {
-        "live_generation": generation,
-        "draft_generation": None,
-        "status": DocumentStatus.READY.value,
-        "error": None,
-    }
+    try:
+        left = await _switch(run, document, version, found)
+    except (LeaseLost, Conflict):
+        await _take_back(bench, document, version, rows)
+        raise
+    if version.generation > 1:
+        await bench.store.delete(collection, dead_rows(live, rows))
+    gone = set(left) - {version.original_sha256, version.canonical_sha256, version.extract_sha256}
+    await release_blobs(bench, sorted(gone))
+    return {"generation": version.generation, "chunks": len(found)}
+
+
+async def describe_chunks(
+    conn: AsyncConnection, document_id: str, generation: int, found: Sequence[Chunk]
+) -> dict[str, str]:
+    """What the figures of each chunk show, where somebody has looked at them."""
+    shown = [item for item in await assets.list_assets(conn, document_id, generation) if item.description]
+    described: dict[str, str] = {}
+    for item in shown:
+        for chunk in found:
+            if chunk.start_line <= item.line <= chunk.end_line:
+                described[chunk.id] = f"{described.get(chunk.id, '')} {item.description}".strip()
+    return described
+
+
+async def _switch(
+    run: Run, document: Document, version: DocumentVersion, found: Sequence[Chunk]
+) -> list[str]:
+    """Let readers see this version; the blobs of what it replaces. Nothing changes when they do already."""
+    same = {"draft_generation": document.draft_generation, "live_generation": document.live_generation}
+    again = document.live_generation == version.generation
+    changes = {} if again else _columns(_live(document, version))
     async with run.batch({"current": len(found), "total": len(found)}) as conn:
-        await _change(conn, run, document, changes, "draft_generation", "live_generation", "canonical_sha256")
-        await chunks.delete_generations(conn, document.id, keep=generation)
-    await bench.store.delete(collection, dead_rows(replace(document, live_generation=generation), rows))
-    return {"generation": generation, "chunks": len(found)}
+        if not await documents.update_document(conn, document.id, changes, run.clock(), only_if=same):
+            raise superseded(document)
+        if again:
+            return []
+        keep = frozenset({version.generation})
+        await chunks.delete_generations(conn, document.id, keep=version.generation)
+        await assets.link_chunks(conn, await _shown_assets(conn, document, version, found))
+        left = await versions.delete_versions(conn, document.id, keep=keep)
+        left += await assets.delete_assets(conn, document.id, keep=keep)
+    return [*left, *(sha for sha in (document.original_sha256, document.canonical_sha256) if sha)]
 
 
-def _is_whole(found: Sequence[Chunk], line_count: int) -> bool:
-    """Whether chunks cover every line exactly once."""
-    next_line = 1
-    for chunk in found:
-        if chunk.start_line != next_line:
-            return False
-        next_line = chunk.end_line + 1
-    return next_line == line_count + 1
+async def _take_back(
+    bench: Workbench, document: Document, version: DocumentVersion, rows: Sequence[IndexRow]
+) -> None:
+    """Remove the rows of a version that can no longer become live, except those that the live one has too."""
+    async with bench.db.read() as conn:
+        present = await documents.get_document(conn, document.id)
+        live = {chunk.id for chunk in await chunks.live_chunks(conn, document.id)}
+    if present and version.generation in (present.draft_generation, present.live_generation):
+        return  # another worker is on it
+    dead = frozenset(row.pk for row in rows) - live
+    await bench.store.delete(collection_of(document.space_id), In("pk", dead))
 
 
-def number_chunks(document: Document, drafts: Sequence[ChunkDraft], generation: int) -> list[Chunk]:
-    """Drafts with identities that are the same whenever they are made again."""
-    names = [f"{document.id} {generation} {position}" for position in range(len(drafts))]
-    ids = [str(uuid.uuid5(_CHUNK_IDS, name)) for name in names]
+async def _shown_assets(
+    conn: AsyncConnection, document: Document, version: DocumentVersion, found: Sequence[Chunk]
+) -> list[tuple[str, str]]:
+    """Which chunk shows which asset."""
+    shown = await assets.list_assets(conn, document.id, version.generation)
+    return [
+        (chunk.id, item.id)
+        for item in shown
+        for chunk in found
+        if chunk.start_line <= item.line <= chunk.end_line
+    ]
+
+
+def _live(document: Document, version: DocumentVersion) -> Document:
+    """The document as it is once this version is live."""
+    return replace(
+        document,
+        status=DocumentStatus.READY,
+        error=None,
+        live_generation=version.generation,
+        draft_generation=None,
+        **{name: getattr(version, name) for name in _VERSIONED},
+    )
+
+
+_VERSIONED = (
+    "version",
+    "original_sha256",
+    "canonical_sha256",
+    "size",
+    "filetype",
+    "line_count",
+    "title",
+    "metadata",
+)
+
+
+def _columns(live: Document) -> dict[str, Any]:
+    values = {name: getattr(live, name) for name in _VERSIONED}
+    return values | {
+        "metadata": dict(live.metadata),
+        "status": live.status.value,
+        "error": None,
+        "live_generation": live.live_generation,
+        "draft_generation": None,
+    }
+
+
+def number_chunks(
+    document: Document, drafts: Sequence[ChunkDraft], generation: int, before: Sequence[Chunk] = ()
+) -> list[Chunk]:
+    """Drafts with identities: a chunk that was there before keeps its id and summary; a new one gets an
+    id that is the same whenever it is made again."""
+    reused = reuse_chunks(before, drafts) if before else {}
+    ids = [
+        reused[position].id
+        if position in reused
+        else str(uuid.uuid5(_CHUNK_IDS, f"{document.id} {generation} {position}"))
+        for position in range(len(drafts))
+    ]
     return [
         Chunk(
             id=ids[position],
@@ -138,8 +225,8 @@ def number_chunks(document: Document, drafts: Sequence[ChunkDraft], generation: 
             start_line=draft.start_line,
             end_line=draft.end_line,
             raw_content=draft.raw_content,
-            summary=draft.summary,
-            redaction=None,
+            summary=reused[position].summary if position in reused else draft.summary,
+            redaction=reused[position].redaction if position in reused else None,
             token_count=draft.token_count,
             position=position,
             from_split=draft.from_split,
@@ -148,22 +235,3 @@ def number_chunks(document: Document, drafts: Sequence[ChunkDraft], generation: 
         )
         for position, draft in enumerate(drafts)
     ]
-
-
-async def _document(run: Run) -> Document:
-    async with run.db.read() as conn:
-        document = await documents.get_document(conn, run.job.document_id or "")
-    if document is None:
-        raise NotFound("The document of this job is gone.", remedy="Nothing to do.")
-    return document
-
-
-async def _change(
-    conn: AsyncConnection, run: Run, document: Document, changes: Mapping[str, Any], *same: str
-) -> None:
-    """Change a document unless somebody has changed those columns since it was looked at."""
-    unchanged = {name: getattr(document, name) for name in same}
-    if not await documents.update_document(conn, document.id, changes, run.clock(), only_if=unchanged):
-        raise Conflict(
-            f"{document.source} was changed meanwhile.", remedy="Its newest version is worked on by itself."
-        )

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kosmos.accounts.access import require_document, require_job
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kosmos.accounts.access import require_document, require_job, require_space
+from kosmos.chunking.indexer_sheet import BATCH_TOKENS
 from kosmos.db.jobs import JobFilter, list_jobs
 from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.credentials import Credential
@@ -14,28 +17,29 @@ from kosmos.domain.tokens import estimate_tokens
 from kosmos.domain.values import check_json
 from kosmos.errors import Conflict, InvalidInput
 from kosmos.jobs.creation import MAX_CONTEXT
+from kosmos.llm.chat import cost_of
+from kosmos.tasks.acting import lane_of
 from kosmos.tasks.job_types import TaskType, find_model, task_type
 from kosmos.tasks.workbench import Workbench
 
-BATCH_LINES = 200
-PROMPT_TOKENS = 1200  # what a batch carries besides its lines
-NUMBERING = 1.12  # line numbers before each line
+PROMPT_TOKENS = 700  # what a batch carries besides its lines
+NUMBERING = 1.05  # numbers before the lines at which something may begin
 POINTING = 0.03  # the model only points: few tokens come back
-LANE_LIMIT = 4
 MAX_AFTER = 100
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What somebody asks for."""
+    """What somebody asks for, about a document or something of a space."""
 
     type: str
-    document_id: str
+    document_id: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
     deadline_seconds: float | None = None
     after: tuple[str, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
+    space_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,40 +70,70 @@ async def prepare(bench: Workbench, who: Principal, request: JobRequest) -> Prep
         raise InvalidInput(
             f"The context of a {kind.name} job cannot hold {unknown[0]!r}.", remedy=f"It may hold: {allowed}."
         )
-    document = await _subject(bench, who, kind, request)
-    model = await find_model(bench, who, kind, space_id=document.space_id, context=context)
-    if kind.name == "chunking" and context.get("producer") != "structure":
-        raise InvalidInput("This version cannot chunk with a model yet.", remedy="Use producer=structure.")
+    subject = await _subject(bench, who, kind, request)
+    model = await find_model(bench, who, kind, space_id=subject.space_id, context=context)
     new = NewJob(
         type=kind.name,
-        space_id=document.space_id,
-        document_id=document.id,
+        space_id=subject.space_id,
+        document_id=request.document_id,
         initiator_id=who.user.id,
         priority=request.priority,
-        lane=f"credential:{model.id}" if model else None,
-        lane_limit=_lane_limit(model) if model else None,
-        dedupe_key=f"{kind.name}:{document.id}",
+        **{**lane_of(model), **subject.common},
         context=context,
         deadline_seconds=request.deadline_seconds,
         after=request.after,
         on_failure=request.on_failure,
     )
-    return Prepared(new, await _estimate(bench, document, model), await _hints(bench, kind, document))
+    if subject.document is None:
+        return Prepared(new, Estimate(), ())
+    estimate = await _estimate(bench, subject.document, model)
+    return Prepared(new, estimate, await _hints(bench, kind, subject.document))
 
 
-async def _subject(bench: Workbench, who: Principal, kind: TaskType, request: JobRequest) -> Document:
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a job is about, and what all jobs of its type about that have in common."""
+
+    space_id: str
+    common: Mapping[str, Any]
+    document: Document | None = None
+
+
+async def _subject(bench: Workbench, who: Principal, kind: TaskType, request: JobRequest) -> _Subject:
+    """What a request is about, if the caller may change it and wait for what it waits for."""
     if len(request.after) > MAX_AFTER:
         raise InvalidInput(f"A job waits for at most {MAX_AFTER} others.", remedy="Wait for fewer.")
     async with bench.db.read() as conn:
-        document = await require_document(conn, who, request.document_id, need=Role.EDITOR)
+        if kind.of_space is None:
+            subject = await _document_subject(conn, who, kind, request)
+        else:
+            subject = await _space_subject(conn, who, kind, request)
         for job_id in request.after:
             await require_job(conn, who, job_id)
+    return subject
+
+
+async def _document_subject(
+    conn: AsyncConnection, who: Principal, kind: TaskType, request: JobRequest
+) -> _Subject:
+    if request.document_id is None or request.space_id is not None:
+        raise InvalidInput(f"A {kind.name} job is about a document.", remedy="Give document_id alone.")
+    document = await require_document(conn, who, request.document_id, need=Role.EDITOR)
     if kind.needs_text and document.canonical_sha256 is None and not request.after:
         raise Conflict(
             f"{document.source} has no text yet.",
             remedy="Make a document_processing job first, or let this one wait for it (after).",
         )
-    return document
+    return _Subject(document.space_id, {"dedupe_key": f"{kind.name}:{document.id}"}, document)
+
+
+async def _space_subject(
+    conn: AsyncConnection, who: Principal, kind: TaskType, request: JobRequest
+) -> _Subject:
+    if kind.of_space is None or request.space_id is None or request.document_id is not None:
+        raise InvalidInput(f"A {kind.name} job is about a space.", remedy="Give space_id alone.")
+    space = (await require_space(conn, who, request.space_id, need=Role.EDITOR)).space
+    return _Subject(space.id, await kind.of_space(conn, space.id, request.context))
 
 
 async def _estimate(bench: Workbench, document: Document, model: Credential | None) -> Estimate:
@@ -107,23 +141,9 @@ async def _estimate(bench: Workbench, document: Document, model: Credential | No
         return Estimate()
     data = await bench.blobs.read(document.canonical_sha256) if document.canonical_sha256 else b""
     text = estimate_tokens(data.decode())
-    batches = document.line_count // BATCH_LINES + 1
+    batches = text // BATCH_TOKENS + 1
     prompt, output = int(text * NUMBERING) + batches * PROMPT_TOKENS, int(text * POINTING) + 1
     return Estimate(prompt, output, cost_of(model, prompt, output), model.name)
-
-
-def cost_of(model: Credential, prompt_tokens: int, output_tokens: int) -> float | None:
-    """By the credential's prices for a million tokens; None when it has none."""
-    prices = [model.options.get(name) for name in ("prompt_price", "output_price")]
-    if not all(isinstance(price, int | float) and price >= 0 for price in prices):
-        return None
-    return (float(prices[0] or 0) * prompt_tokens + float(prices[1] or 0) * output_tokens) / 1e6
-
-
-def _lane_limit(model: Credential) -> int:
-    """How many jobs may use a credential at once."""
-    wanted = model.options.get("max_concurrency")
-    return wanted if isinstance(wanted, int) and 1 <= wanted <= 1000 else LANE_LIMIT
 
 
 async def _hints(bench: Workbench, kind: TaskType, document: Document) -> tuple[str, ...]:

@@ -3,12 +3,17 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from kosmos.accounts.access import require_space
 from kosmos.db import chunks, documents
 from kosmos.domain.accounts import Principal, Role
+from kosmos.domain.chunks import Chunk
+from kosmos.domain.documents import Document
 from kosmos.domain.ids import made_at
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
 from kosmos.store.filters import Filter, In
+from kosmos.tasks.pipeline import describe_chunks
 from kosmos.tasks.workbench import Workbench
 
 BATCH = 100
@@ -27,11 +32,11 @@ async def reindex_space(
     while True:
         async with bench.db.read() as conn:
             batch = await documents.list_documents(conn, space_id, after=after, limit=BATCH)
-            found = [(document, await chunks.live_chunks(conn, document.id)) for document in batch]
+            found = [(document, *await _live(conn, document)) for document in batch]
         if not batch:
             break
-        for document, its_chunks in found:
-            fresh = index_rows(document, its_chunks)
+        for document, its_chunks, described in found:
+            fresh = index_rows(document, its_chunks, described)
             await bench.store.upsert(collection, fresh)
             await bench.store.delete(collection, dead_rows(document, fresh))
             known.add(document.id)
@@ -40,6 +45,11 @@ async def reindex_space(
         after = batch[-1].id
     await bench.store.delete(collection, await _orphans(bench, collection, known))
     return rows
+
+
+async def _live(conn: AsyncConnection, document: Document) -> tuple[list[Chunk], dict[str, str]]:
+    live = await chunks.live_chunks(conn, document.id)
+    return live, await describe_chunks(conn, document.id, document.live_generation, live)
 
 
 async def _orphans(bench: Workbench, collection: str, known: set[str]) -> Filter:

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.domain.clock import Clock
+from kosmos.ingest.conversion import ConversionHost
 from kosmos.jobs.waking import Waker
+from kosmos.llm.secrets import SecretBox, passing_box
+from kosmos.net import Fetcher
 from kosmos.store.local import LocalStore
 
 
@@ -21,7 +24,18 @@ class Workbench:
     clock: Clock
     rng: random.Random = field(default_factory=random.Random)  # chooses among equals, hides nothing
     waker: Waker = field(default_factory=Waker)
+    converter: ConversionHost = field(default_factory=ConversionHost)
+    fetcher: Fetcher = field(default_factory=Fetcher)
+    box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
+    provider_seconds: float = 60.0
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
         self.waker.wake(job_ids)
+
+    async def close(self) -> None:
+        """Let go of processes and connections."""
+        await self.converter.close()
+        await self.fetcher.close()
+        await self.blobs.close()
+        await self.db.close()

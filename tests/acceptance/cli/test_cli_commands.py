@@ -12,6 +12,7 @@ import pytest
 import typer.main
 
 from acceptance.cli.running import Kosmos, check_refusal
+from acceptance.small_site import SmallSite, serve_site
 from kosmos.cli.main import app
 
 ENDLESS = {"serve", "model-double"}  # they run until they are stopped, and print no result
@@ -51,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "子目录").mkdir(parents=True)
     (folder / "泵.md").write_text(GUIDE)
     (folder / "子目录" / "other.txt").write_text("Nothing of note.\n")
-    (folder / "image.png").write_bytes(b"\x89PNG")
+    (folder / "film.mp4").write_bytes(b"\x00\x00\x00\x18ftypmp42" + bytes(50))
     return folder
 
 
@@ -80,7 +81,9 @@ def _documents(kosmos: Kosmos, folder: Path) -> Results:
         "search": kosmos.json("search", "证书轮换", "--k", "1"),
         "ask": kosmos.json("ask", "How often must the pump be oiled?"),
         "ask in Chinese": quick.json("ask", "叶子证书多久轮换一次？", "--space", "知识库"),
+        "documents show": quick.json("documents", "show", name, "--space", "知识库"),
         "read": kosmos.json("read", name, "--space", "知识库", "--lines", "3:7"),
+        "grep": kosmos.json("grep", "证书|pump", "--space", "知识库"),
         **_jobs(quick, name),
         "documents remove": kosmos.json("documents", "remove", name, "--space", "知识库"),
         "search after": quick.json("search", "证书轮换"),
@@ -147,12 +150,43 @@ def _accounts(kosmos: Kosmos, double: str) -> Results:
 
 
 @pytest.fixture(scope="module")
-def results(kosmos: Kosmos, folder: Path, double: str) -> Results:
+def site() -> Iterator[SmallSite]:
+    """A site to crawl."""
+    with serve_site() as made:
+        yield made
+
+
+def _sites(home: Path, site: SmallSite) -> Results:
+    kosmos = Kosmos(home, {"KOSMOS_FETCH_ALLOW_HOSTS": site.place}, quick=True)
+    crawl = ("crawl", site.start, "--delay", "0")
+    picture, data = home.with_suffix(".svg"), home.with_suffix(".json")
+    first = kosmos.json(*crawl, "--report", picture)
+    return {
+        "crawl": first,
+        "crawl for people": kosmos.run(*crawl, "--max-depth", "1"),
+        "crawled": kosmos.json("documents", "list"),
+        "crawls list": kosmos.json("crawls", "list", "--space", "default"),
+        "crawls report": kosmos.json("crawls", "report", first["crawl"]["id"], "--report", data),
+        "reports": (picture.read_text(), json.loads(data.read_text())),
+        "crawl refused": kosmos.run("crawl", "http://169.254.169.254/"),
+        "crawl badly": kosmos.run(*crawl, "--report", "report.txt"),
+        "crawl failed": kosmos.run("crawl", f"http://{site.place}/nothing/", "--delay", "0"),
+        "space of pages": kosmos.json("spaces", "create", "pages"),
+        "add pages": kosmos.json("add", site.start, "--space", "pages"),
+        "add pages again": kosmos.json("add", site.start, "--space", "pages"),
+        "pages": kosmos.json("documents", "list", "--space", "pages"),
+        "add away": kosmos.run("add", f"{site.start}away", "--space", "pages"),
+    }
+
+
+@pytest.fixture(scope="module")
+def results(kosmos: Kosmos, folder: Path, double: str, site: SmallSite) -> Results:
     """What each command printed. Two people work on one home at once."""
     with ThreadPoolExecutor() as pool:
         halves = [
             pool.submit(_documents, kosmos, folder),
             pool.submit(_accounts, replace(kosmos, quick=True), double),
+            pool.submit(_sites, kosmos.home.with_name("sites"), site),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")
@@ -166,12 +200,25 @@ def test_no_command_is_forgotten(results: Results) -> None:
 def test_documents(results: Results, folder: Path) -> None:
     names = ["手册 目录/泵.md", "手册 目录/子目录/other.txt"]
     assert results["add"]["added"] == names
-    assert [item["path"] for item in results["add"]["skipped"]] == [str(folder / "image.png")]
+    assert [item["path"] for item in results["add"]["skipped"]] == [str(folder / "film.mp4")]
     assert results["add again"]["unchanged"] == names
     assert [item["source"] for item in results["documents list"]] == names
     assert results["read"]["lines"] == GUIDE.split("\n")[2:7]
+    assert [match["line"] for match in results["grep"]["matches"]] == [3, 5, 7]
+    shown = results["documents show"]
+    assert (shown["document"]["source"], shown["document"]["status"]) == (names[0], "READY")
+    assert {job["type"] for job in shown["jobs"]} == {"document_processing", "chunking", "indexing"}
     assert results["documents remove"]["removed"] == results["documents list"][0]["id"]
     assert results["search after"] == []
+
+
+def test_pages_are_added_by_their_address(results: Results, site: SmallSite) -> None:
+    name = f"{site.place}/docs"
+    assert (results["add pages"]["added"], results["add pages"]["failed"]) == ([name], [])
+    assert results["add pages again"]["unchanged"] == [name]
+    assert [(item["source"], item["status"]) for item in results["pages"]] == [(name, "READY")]
+    assert results["add away"].returncode == 1
+    assert "169.254.169.254" in results["add away"].stdout
 
 
 def test_answers_quote_the_file_itself(results: Results) -> None:
@@ -182,6 +229,35 @@ def test_answers_quote_the_file_itself(results: Results) -> None:
         assert any(words in item["quote"] for item in cited)
         for item in cited:
             assert item["quote"] in "\n".join(lines[item["start_line"] - 1 : item["end_line"]])
+
+
+def test_sites(results: Results, site: SmallSite) -> None:
+    first, report = results["crawl"], results["crawls report"]["report"]
+    assert (first["job"]["status"], first["failed"], first["existing"]) == ("COMPLETED", [], False)
+    assert first["report"]["states"] == {"gone": 1, "kept": 2, "redirect": 1, "skipped": 1}
+    assert report["skipped"] == first["report"]["skipped"]
+    assert site.asked["/docs/secret"] == 0
+    assert [(item["source"], item["status"], item["version"]) for item in results["crawled"]] == [
+        (f"{site.place}/docs", "READY", 1),
+        (f"{site.place}/docs/pump", "READY", 1),
+    ]
+    (listed,) = [item for item in results["crawls list"] if item["crawl"]["start"] == site.start]
+    assert (listed["crawl"]["id"], listed["crawl"]["round"]) == (first["crawl"]["id"], 2)
+    picture, data = results["reports"]
+    assert picture.startswith("<svg ")
+    assert data == report
+    shown = results["crawl for people"]
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "round 2: COMPLETED (done)\n0 documents added or updated, 0 removed" in shown.stdout
+    assert f"{site.start}missing (HTTP 404), links to it: 1" in shown.stdout
+
+
+def test_what_cannot_be_crawled(results: Results) -> None:
+    assert "metadata" in check_refusal(results["crawl refused"], 1)
+    assert "neither .json nor .svg" in check_refusal(results["crawl badly"], 2)
+    failed = results["crawl failed"]
+    assert (failed.returncode, failed.stderr) == (1, "")
+    assert "/nothing/ could be kept: HTTP 404." in failed.stdout
 
 
 def test_jobs(results: Results) -> None:
@@ -196,7 +272,8 @@ def test_jobs(results: Results) -> None:
     ]
     assert results["worker"].returncode == 0
     assert results["jobs show"]["job"]["status"] == "COMPLETED"
-    assert [job["id"] for job in results["jobs list"]] == [results["jobs create"]["job"]["id"]]
+    assert results["jobs list"][0]["id"] == results["jobs create"]["job"]["id"]
+    assert len(results["jobs list"]) == 1 + 2 * 3  # and those that adding two files has made
     assert results["jobs run"]["job"]["status"] == "COMPLETED"
     cancelled, watched = results["jobs watch cancelled"], results["jobs watch"]
     assert (cancelled.returncode, watched.returncode) == (1, 0)

@@ -205,11 +205,13 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_others_are_added(base: P
     folder.mkdir()
     (folder / "good.md").write_text("# Good\n\nText.\n")
     (folder / "binary.md").write_bytes(b"\x00\x01\x02")
-    (folder / "latin.md").write_bytes("Käse".encode("latin-1"))
+    (folder / "latin.md").write_bytes("Käse und Brot für alle Gäste.".encode("latin-1"))
+    (folder / "broken.ipynb").write_text('{"cells": 5, "nbformat": 4}')
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md")).write_text("named by no character")
     done = Kosmos(home, quick=True).run("add", folder)
     assert done.returncode == 1
-    assert done.stdout.startswith("1 added, 0 updated, 0 unchanged, 1 skipped, 2 failed\n")
-    assert "binary.md is not a text file" in done.stdout
-    assert "Save it as UTF-8" in done.stdout
+    assert done.stdout.startswith("2 added, 0 updated, 0 unchanged, 2 skipped, 1 failed\n")
+    assert "binary.md is a binary file" in done.stdout
+    assert "its name is not UTF-8" in done.stdout
+    assert f"failed: {folder / 'broken.ipynb'}: " in done.stdout
     assert done.stderr == ""

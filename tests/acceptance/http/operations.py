@@ -12,9 +12,15 @@ from typing import Any
 from fastapi import FastAPI
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+NOBODY = "http://127.0.0.1:9/"  # may be fetched, but nobody listens there
 _CREDENTIAL = {"name": "m", "type": "LLM", "base_url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
+_UPLOAD = (
+    b'--kosmos\r\nContent-Disposition: form-data; name="file"; filename="notes.md"\r\n\r\n'
+    b"# Notes\n\nA valve.\n\r\n--kosmos--\r\n"
+)
 
-# Valid bodies for each operation; `{…}` stands for an id of the one whose things are asked for.
+# Valid bodies for each operation, JSON or a form of bytes; `{…}` stands for an id of the one whose things
+# are asked for.
 BODIES: dict[str, Sequence[Any]] = {
     "healthz": [None],
     "me": [None],
@@ -43,7 +49,18 @@ BODIES: dict[str, Sequence[Any]] = {
     "list_documents": [None],
     "get_document": [None],
     "remove_document": [None],
+    "upload_documents": [_UPLOAD],
+    "view_document": [None],
+    "get_original": [None],
+    "list_assets": [None],
+    "get_asset": [None],
+    "list_chunks": [None],
     "read_lines": [None],
+    "grep_lines": [
+        {"pattern": "pump|证书"},
+        {"pattern": "pump|证书", "document_id": "{document_id}"},
+        {"pattern": "pump|证书", "space_ids": ["{space_id}"]},
+    ],
     "search": [{"query": "pump 证书"}, {"query": "pump 证书", "space_ids": ["{space_id}"]}],
     "list_jobs": [None],
     "create_job": [{"type": "indexing", "document_id": "{document_id}"}],
@@ -54,6 +71,10 @@ BODIES: dict[str, Sequence[Any]] = {
     "resume_job": [None],
     "cancel_job": [None],
     "retry_job": [None],
+    "list_crawls": [None],
+    "start_crawl": [{"space_id": "{space_id}", "url": NOBODY}],
+    "get_crawl": [None],
+    "get_crawl_picture": [None],
     "ask": [{"question": "pump 证书?"}, {"question": "pump 证书?", "space_ids": ["{space_id}"]}],
 }
 

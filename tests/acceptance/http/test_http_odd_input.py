@@ -55,7 +55,7 @@ def _odd_values() -> Iterator[Any]:
 def _fields(world: World, operation: Operation) -> list[str]:
     """The names that the body of an operation may have, as OpenAPI says."""
     body = operation.schema.get("requestBody")
-    if body is None:
+    if body is None or "application/json" not in body["content"]:
         return []
     name = body["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
     return list(world.served.api.openapi()["components"]["schemas"][name]["properties"])

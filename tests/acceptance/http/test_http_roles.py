@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from acceptance.http.operations import Operation, operations
-from acceptance.http.world import TEXT, Person, World, ended_job
+from acceptance.http.world import TEXT, Person, World, add_asset, ended_crawl, ended_job
 
 REFUSED = 403
 # What a viewer, an editor and an owner of a space get; in an order in which each finds what it needs.
@@ -15,7 +15,13 @@ BY_ROLE: dict[str, tuple[int, int, int]] = {
     "list_links": (200, 200, 200),
     "list_documents": (200, 200, 200),
     "get_document": (200, 200, 200),
+    "view_document": (200, 200, 200),
+    "get_original": (200, 200, 200),
+    "list_assets": (200, 200, 200),
+    "get_asset": (200, 200, 200),
+    "list_chunks": (200, 200, 200),
     "read_lines": (200, 200, 200),
+    "grep_lines": (200, 200, 200),
     "search": (200, 200, 200),
     "ask": (200, 200, 200),
     "get_credential": (200, 200, 200),
@@ -29,10 +35,15 @@ BY_ROLE: dict[str, tuple[int, int, int]] = {
     "job_events": (200, 200, 200),
     "estimate_job": (403, 200, 200),
     "create_job": (403, 201, 201),
+    "list_crawls": (200, 200, 200),
+    "get_crawl": (200, 200, 200),
+    "get_crawl_picture": (200, 200, 200),
+    "start_crawl": (403, 201, 201),
     "retry_job": (403, 200, 200),
     "pause_job": (403, 200, 200),
     "resume_job": (403, 200, 200),
     "cancel_job": (403, 200, 200),
+    "upload_documents": (403, 201, 201),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
@@ -62,7 +73,13 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "remove_credential": (403, 403, 204),
     "list_documents": (200, 200, 200),
     "get_document": (200, 200, 200),
+    "view_document": (200, 200, 200),
+    "get_original": (200, 200, 200),
+    "list_assets": (200, 200, 200),
+    "get_asset": (200, 200, 200),
+    "list_chunks": (200, 200, 200),
     "read_lines": (200, 200, 200),
+    "grep_lines": (200, 200, 200),
     "search": (200, 200, 200),
     "ask": (200, 200, 200),
     "list_jobs": (200, 200, 200),
@@ -70,15 +87,20 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "job_events": (200, 200, 200),
     "estimate_job": (403, 200, 200),
     "create_job": (403, 201, 201),
+    "list_crawls": (200, 200, 200),
+    "get_crawl": (200, 200, 200),
+    "get_crawl_picture": (200, 200, 200),
+    "start_crawl": (403, 201, 201),
     "retry_job": (403, 200, 200),
     "pause_job": (403, 200, 200),
     "resume_job": (403, 200, 200),
     "cancel_job": (403, 200, 200),
+    "upload_documents": (403, 201, 201),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
 BY_ADMIN = {"list_users": (403, 403, 200), "create_user": (403, 403, 201)}
-OF_A_SPACE = {"space_id", "document_id", "job_id"}
+OF_A_SPACE = {"space_id", "document_id", "asset_id", "job_id", "crawl_id"}
 
 
 def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
@@ -91,7 +113,9 @@ def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
     owner.ok("PUT", f"/api/v1/spaces/{space}/credentials/{credential}", {})
     token = owner.ok("POST", "/api/v1/tokens", {"name": "spare"})["token"]["id"]
     owner.ok("PUT", f"/api/v1/spaces/{space}/members", {"user": guest.id})
-    ids = {"space_id": space, "document_id": document, "credential_id": credential}
+    asset = add_asset(world.served, owner, space, f"shared {count}")
+    ids = {"space_id": space, "document_id": document, "asset_id": asset, "credential_id": credential}
+    ids["crawl_id"] = ended_crawl(owner, space, "shared")
     return {**ids, "token_id": token, "user_id": guest.id, "job_id": ended_job(owner, document)}
 
 

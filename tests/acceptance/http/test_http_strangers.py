@@ -8,11 +8,11 @@ import pytest
 
 from acceptance.http.operations import BODIES, Operation, operations, requests_for
 from acceptance.http.serving import Served
-from acceptance.http.world import MARK, Person, World
+from acceptance.http.world import MARK, Person, World, send
 
 # What a stranger may do: it concerns themselves or nobody. Everything else must be refused.
 OPEN = {"healthz", "me", "list_tokens", "create_token", "list_spaces", "create_space"}
-OPEN |= {"list_credentials", "add_credential", "search", "ask", "list_jobs"}
+OPEN |= {"list_credentials", "add_credential", "search", "ask", "grep_lines", "list_jobs", "list_crawls"}
 ADMIN = {"list_users", "create_user"}
 
 
@@ -20,8 +20,11 @@ def _owned(world: World) -> dict[str, Any]:
     """Everything that the owner can see of their own."""
     space, document = world.ids["space_id"], world.ids["document_id"]
     paths = [f"/api/v1/spaces/{space}{part}" for part in ("", "/members", "/credentials", "/documents")]
-    paths += [f"/api/v1/documents/{document}{part}" for part in ("", "/lines")]
+    paths += [
+        f"/api/v1/documents/{document}{part}" for part in ("", "/lines", "/assets", "/chunks", "/overview")
+    ]
     paths += [f"/api/v1/jobs/{world.ids['job_id']}", "/api/v1/jobs"]
+    paths += [f"/api/v1/crawls/{world.ids['crawl_id']}", "/api/v1/crawls"]
     return {path: world.owner.ok("GET", path) for path in [*paths, "/api/v1/tokens", "/api/v1/credentials"]}
 
 
@@ -98,9 +101,8 @@ def test_only_health_and_the_description_need_no_token(world: World) -> None:
     assert nobody.get("/healthz").json()["status"] == "ok"
     assert nobody.get("/api/v1/openapi.json").status_code == 200
     for operation in operations(world.served.api):
-        answer = nobody.request(
-            operation.method, operation.fill(world.ids), json=operation.bodies(world.ids)[0]
-        )
+        body = operation.bodies(world.ids)[0]
+        answer = send(nobody, operation.method, operation.fill(world.ids), body)
         assert answer.status_code == (200 if operation.name == "healthz" else 401), operation.name
 
 
@@ -126,7 +128,7 @@ def test_a_token_that_is_not_valid_opens_nothing(world: World, header: str) -> N
             continue
         body = operation.bodies(world.ids)[0]
         path = operation.fill(world.ids)
-        answer = nobody.request(operation.method, path, json=body, headers={b"authorization": sent})
+        answer = send(nobody, operation.method, path, body, {b"authorization": sent})
         assert answer.status_code == 401, operation.name
         assert answer.headers["www-authenticate"] == "Bearer"
         assert answer.json()["status"] == 401

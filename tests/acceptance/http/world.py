@@ -1,13 +1,23 @@
 """People with things of their own on one server, made over HTTP."""
 
+import asyncio
+import base64
 import json
+import struct
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
 
 from acceptance.http.serving import Served
+from kosmos.db import spaces, users
+from kosmos.domain.accounts import Principal, Role, Scope
 from kosmos.tasks.adding import Source, add_document
+from kosmos.tasks.following import follow_jobs
+from kosmos.workers import make_worker
+
+FORM = "multipart/form-data; boundary=kosmos"  # of every body that is given as bytes
 
 MARK = "Quetzalmarker"  # stands in every name and text of the owner, and nowhere else
 TEXT = f"""# {MARK} handbook
@@ -30,16 +40,25 @@ class Person:
     http: httpx2.Client
 
     def call(self, method: str, path: str, body: Any = None) -> httpx2.Response:
-        """The answer to one request; a body is sent as Python's JSON, which knows NaN."""
-        headers = {} if body is None else {"content-type": "application/json"}
-        content = None if body is None else json.dumps(body)
-        return self.http.request(method, path, content=content, headers=headers)
+        """The answer to one request; its body is Python's JSON, which knows NaN, or a form of bytes."""
+        return send(self.http, method, path, body)
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """The decoded answer to a request that must succeed."""
         answer = self.call(method, path, body)
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
+
+
+def send(
+    http: httpx2.Client, method: str, path: str, body: Any, headers: dict[bytes, bytes] | None = None
+) -> httpx2.Response:
+    """One request with a body that is JSON or, given as bytes, a form with files."""
+    if body is None:
+        return http.request(method, path, headers=headers)
+    kind, content = (FORM, body) if isinstance(body, bytes) else ("application/json", json.dumps(body))
+    named = {**(headers or {}), b"content-type": kind.encode()}
+    return http.request(method, path, content=content, headers=named)
 
 
 @dataclass(frozen=True)
@@ -59,8 +78,8 @@ class World:
         """A new user."""
         return join(self.served, self.admin, name)
 
-    def add(self, space_id: str, name: str = "handbook.md", text: str = TEXT) -> str:
-        """The id of a document put into a space; uploading over HTTP is not there yet."""
+    def add(self, space_id: str, name: str = "handbook.md", text: str | bytes = TEXT) -> str:
+        """The id of a document put into a space and made ready."""
         return add(self.served, space_id, name, text)
 
     def with_token(self, person: Person, **form: Any) -> Person:
@@ -83,11 +102,56 @@ def join(served: Served, admin: Person, name: str) -> Person:
     return Person(made["user"]["id"], name, made["token"], served.client(made["token"]))
 
 
-def add(served: Served, space_id: str, name: str, text: str) -> str:
-    """The id of a document put into a space."""
-    source = Source(origin=f"test:///{space_id}/{name}", name=name, data=text.encode())
-    document, _ = served.run(add_document(served.app.bench, space_id, source))
-    return document.id
+def add(served: Served, space_id: str, name: str, text: str | bytes) -> str:
+    """The id of a document put into a space by its owner, and made ready."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return served.run(_add(served, space_id, Source(f"test:///{space_id}/{name}", name, data)))
+
+
+async def _add(served: Served, space_id: str, source: Source) -> str:
+    bench = served.app.bench
+    async with bench.db.read() as conn:
+        members = await spaces.list_members(conn, space_id)
+        first = next(member.user_id for member in members if member.role is Role.OWNER)
+        owner = await users.get_user(conn, first)
+    assert owner is not None
+    added = await add_document(bench, Principal(owner, Scope.ADMIN, ""), space_id, source)
+    worker = make_worker(served.app, 2)
+    working = asyncio.create_task(worker.run())
+    async for ended in follow_jobs(bench, [job.id for job in added.jobs]):
+        assert ended.failure is None, ended
+    worker.stop()
+    await working
+    return added.document.id
+
+
+def notebook(mark: str) -> bytes:
+    """A notebook with a text and a picture."""
+    outputs = [{"output_type": "display_data", "metadata": {}, "data": {"image/png": _picture(mark)}}]
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": f"# {mark} picture"},
+        {"cell_type": "code", "metadata": {}, "source": "draw()", "execution_count": 1, "outputs": outputs},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def _picture(mark: str) -> str:
+    """A grey square in PNG, another one for each mark."""
+    size = 32 + sum(mark.encode()) % 64
+    rows = zlib.compress((b"\x00" + b"\x80" * size) * size)
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)), (b"IDAT", rows), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    ]
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode()
+
+
+def add_asset(served: Served, person: Person, space_id: str, mark: str) -> str:
+    """The id of a figure in a document of a space."""
+    document = add(served, space_id, f"{mark}.ipynb", notebook(mark))
+    (asset,) = person.ok("GET", f"/api/v1/documents/{document}/assets")["items"]
+    return str(asset["id"])
 
 
 def ended_job(person: Person, document_id: str) -> str:
@@ -97,6 +161,14 @@ def ended_job(person: Person, document_id: str) -> str:
     ]
     person.ok("POST", f"/api/v1/jobs/{job['id']}/cancel")
     return str(job["id"])
+
+
+def ended_crawl(person: Person, space_id: str, mark: str) -> str:
+    """The id of a crawl of a site that does not answer; it is not under way."""
+    form = {"space_id": space_id, "url": f"http://127.0.0.1:9/{mark}/"}
+    made = person.ok("POST", "/api/v1/crawls", form)
+    person.ok("POST", f"/api/v1/jobs/{made['job']['id']}/cancel")
+    return str(made["crawl"]["id"])
 
 
 def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
@@ -109,6 +181,8 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     token = person.ok("POST", "/api/v1/tokens", {"name": f"{mark} token"})["token"]["id"]
     return {
         "job_id": ended_job(person, document),
+        "asset_id": add_asset(served, person, space, mark),
+        "crawl_id": ended_crawl(person, space, mark),
         "space_id": space,
         "document_id": document,
         "credential_id": credential,

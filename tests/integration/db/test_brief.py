@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kosmos.db import Database
 from kosmos.db import jobs as table
 from kosmos.db import sqlite as driver
+from kosmos.db.brief import hot
 from kosmos.db.migrate import ensure_current
 from kosmos.db.tables import job as jobs
 from kosmos.domain.clock import system_clock
@@ -52,6 +54,43 @@ async def test_what_is_made_briefly_reads_the_same_in_every_way(db: Database) ->
     async with db.read() as conn:
         usual = await table.get_job(conn, made.id)
     assert usual == seen == made
+
+
+async def test_a_glance_sees_one_state_of_what_is_committed(db: Database) -> None:
+    async with db.brief() as conn:
+        made = await make(conn, context={"文": ["a", 1]})
+    async with db.glance() as first, db.glance() as second:
+        assert await table.get_job(first, made.id) == made
+        async with db.brief() as conn:
+            await conn.execute(jobs.update().where(jobs.c.id == made.id).values(lane="x"))
+        if db.is_sqlite:  # elsewhere each statement sees what is committed when it starts
+            assert await table.get_job(first, made.id) == await table.get_job(second, made.id) == made
+    async with db.glance() as again:
+        found = await table.get_job(again, made.id)
+        assert found is not None
+        assert found.lane == "x"
+
+
+async def test_a_failure_at_a_glance_harms_no_later_one(db: Database) -> None:
+    for _ in range(20):  # more than there are connections
+        with pytest.raises(KeyError):
+            async with db.glance() as conn:
+                await table.get_job(conn, "x")
+                raise KeyError
+    async with db.glance() as conn:
+        assert await table.get_job(conn, "x") is None
+
+
+async def test_lists_are_values_unless_the_statement_asks_for_several(db: Database) -> None:
+    async with db.brief() as conn:
+        made = await make(conn)
+        changed = hot(
+            jobs.update().where(jobs.c.id == sa.bindparam("which")).values(context=sa.bindparam("new"))
+        )
+        for context in (["a", "b"], ["c"]):
+            await conn.execute(changed, {"which": made.id, "new": context})
+            found: Any = (await table.get_job(conn, made.id) or made).context
+            assert found == context
 
 
 async def test_claims_are_the_same_in_every_way(db: Database) -> None:
@@ -168,6 +207,12 @@ async def test_who_gives_up_waiting_leaves_nothing_behind(
     assert await count(lite) == 1
 
 
+async def test_a_glance_waits_for_nobody_who_writes(lite: Database, stranger: sqlite3.Connection) -> None:
+    assert stranger.in_transaction
+    async with lite.glance() as conn:
+        assert await table.get_job(conn, "x") is None
+
+
 async def test_a_lock_that_is_never_released_is_reported(
     lite: Database, stranger: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +225,7 @@ async def test_a_lock_that_is_never_released_is_reported(
 async def test_a_postgres_that_goes_away_is_told_as_such(postgres_url: str) -> None:
     db = Database(postgres_url)
     end = sa.text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = :pid")
-    for transaction in (db.read, db.write, db.brief):
+    for transaction in (db.read, db.write, db.brief, db.glance):
         with pytest.raises(EngineUnavailable):
             async with transaction() as conn:
                 pid = await conn.scalar(sa.text("SELECT pg_backend_pid()"))

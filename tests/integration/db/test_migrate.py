@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from kosmos.db import Database, tables
+from kosmos.db import Database, blobs, tables
 from kosmos.db.migrate import HEAD, current_revision, ensure_current, known_revisions, migrate
 from kosmos.errors import ConfigError
 
@@ -66,6 +66,125 @@ async def test_up_down_up_with_data(database_url: str) -> None:
     await migrate(db, HEAD)
     assert await current_revision(db) == HEAD == known_revisions()[-1]
     await db.close()
+
+
+async def _fill_documents(db: Database) -> None:
+    """A document of revision 0003: two chunks of the live generation, one of a draft."""
+    moments = {"created_at": NOW, "updated_at": NOW}
+    async with db.write() as conn:
+        await conn.execute(tables.blob.insert().values(sha256="a" * 64, size=1, created_at=NOW))
+        await conn.execute(
+            tables.document.insert().values(
+                id="d1",
+                space_id="s1",
+                origin="file:///a.md",
+                source="a.md",
+                filename="a.md",
+                filetype="md",
+                size=1,
+                title="甲",
+                original_sha256="a" * 64,
+                canonical_sha256="a" * 64,
+                line_count=3,
+                status="READY",
+                version=1,
+                live_generation=1,
+                draft_generation=2,
+                metadata={},
+                **moments,
+            )
+        )
+        for name, generation, parent, position in (("h", 1, None, 0), ("c", 1, "h", 1), ("n", 2, None, 0)):
+            values = {"id": name, "generation": generation, "parent_id": parent, "position": position}
+            await conn.execute(tables.chunk.insert().values(**values, **_CHUNK, **moments))
+
+
+_CHUNK = {
+    "space_id": "s1",
+    "document_id": "d1",
+    "type": "content",
+    "level": -1,
+    "start_line": 1,
+    "end_line": 1,
+    "raw_content": "字",
+    "summary": "",
+    "token_count": 1,
+    "from_split": False,
+    "merged": False,
+    "metadata": {"kind": "paragraph"},
+}
+
+
+async def _chunks(db: Database) -> set[tuple[str, int, str | None]]:
+    columns = (tables.chunk.c.id, tables.chunk.c.generation, tables.chunk.c.parent_id)
+    async with db.read() as conn:
+        return {(row[0], row[1], row[2]) for row in await conn.execute(sa.select(*columns))}
+
+
+async def test_chunks_keep_their_ids_over_generations_from_0004_on(database_url: str) -> None:
+    db = Database(database_url)
+    await migrate(db, "0003")
+    await _fill_accounts(db)
+    await _fill_documents(db)
+    live = {("h", 1, None), ("c", 1, "h")}
+    assert await _chunks(db) == live | {("n", 2, None)}
+    await migrate(db, "0004")
+    assert await _chunks(db) == live | {("n", 2, None)}
+    moments = {"created_at": NOW, "updated_at": NOW}
+    async with db.write() as conn:
+        again = {"id": "h", "generation": 2, "parent_id": None, "position": 1}
+        await conn.execute(tables.chunk.insert().values(**again, **_CHUNK, **moments))
+    with pytest.raises(sa.exc.IntegrityError):
+        async with db.write() as conn:
+            await conn.execute(tables.chunk.insert().values(**(again | {"position": 2}), **_CHUNK, **moments))
+    await migrate(db, "0003")  # one row of each id: the live ones
+    assert await _chunks(db) == live
+    async with db.write() as conn:
+        draft = await conn.scalar(sa.select(tables.document.c.draft_generation))
+        await conn.execute(tables.chunk.delete().where(tables.chunk.c.id == "h"))
+    assert draft is None
+    assert await _chunks(db) == set()  # children go with their parents again
+    await migrate(db, HEAD)
+    await db.close()
+
+
+async def test_what_a_document_refers_to_cannot_be_forgotten(db: Database) -> None:
+    """Versions and assets hold their blobs, and go with their document."""
+    await _fill_accounts(db)
+    await _fill_documents(db)
+    moments = {"created_at": NOW, "updated_at": NOW}
+    parts = ("original_sha256", "canonical_sha256", "extract_sha256")
+    version = {"generation": 2, "version": 2, "size": 1, "filetype": "", "converter": "", "line_count": 0}
+    held = {part: name * 64 for part, name in zip(parts, "bcd", strict=True)}
+    asset = {"kind": "figure", "media_type": "image/png", "size": 1, "line": 1, "caption": ""}
+    async with db.write() as conn:
+        for name in "bcdef":
+            await conn.execute(tables.blob.insert().values(sha256=name * 64, size=1, created_at=NOW))
+        more = {"title": "", "metadata": {}, "hints": {}, **moments}
+        await conn.execute(
+            tables.document_version.insert().values(document_id="d1", **version, **held, **more)
+        )
+        owner = {"id": "a1", "space_id": "s1", "document_id": "d1", "generation": 2, "sha256": "e" * 64}
+        await conn.execute(
+            tables.asset.insert().values(**owner, **asset, analysis_status="PENDING", **moments)
+        )
+        await conn.execute(tables.chunk_asset.insert().values(chunk_id="n", asset_id="a1"))
+    every = [name * 64 for name in "abcdef"]
+    async with db.read() as conn:
+        assert await blobs.unreferenced(conn, every) == ["f" * 64]
+        assert await blobs.unneeded(conn) == ["f" * 64]
+    for sha256 in every[:-1]:
+        async with db.write() as conn:
+            assert not await blobs.release(conn, sha256, NOW)
+        with pytest.raises(sa.exc.IntegrityError):
+            async with db.write() as conn:
+                await conn.execute(tables.blob.delete().where(tables.blob.c.sha256 == sha256))
+    async with db.write() as conn:
+        await conn.execute(tables.document.delete())
+    async with db.read() as conn:
+        for table in (tables.document_version, tables.asset, tables.chunk_asset, tables.chunk):
+            assert await conn.scalar(sa.select(sa.func.count()).select_from(table)) == 0
+        assert sorted(await blobs.unneeded(conn)) == every
 
 
 async def test_declared_tables_equal_migrated_tables(db: Database) -> None:

@@ -96,12 +96,25 @@ async def test_equal_scores_come_by_pk_and_zero_scores_not_at_all(store: LocalSt
         (Eq("pk", "b"), ["b"]),
         (Not(In("pk", frozenset({"a", "b"}))), ["c"]),
         (In("list", frozenset({1})), []),
+        (In("pk", frozenset({"a", "c", "\x00"})), ["a", "c"]),
+        (In("pk", frozenset({"a", None})), ["a"]),
+        (Eq("document_id", "d"), ["a", "b"]),
+        (Eq("document_id", None), ["c"]),
+        (In("document_id", frozenset({"d", "e"})), ["a", "b"]),
+        (And((Eq("n", 2), Eq("document_id", "d"))), ["b"]),
+        (And((Eq("document_id", "d"), In("n", frozenset({1, 3})), Not(In("pk", frozenset({"b"}))))), ["a"]),
+        (Or((Eq("document_id", "d"), Eq("pk", "c"))), ["a", "b", "c"]),
+        (Not(Eq("document_id", "d")), ["c"]),
     ],
 )
 async def test_every_filter_in_search_and_delete(
     store: LocalStore, where: Filter | None, expected: list[str]
 ) -> None:
-    rows = [_row("a", kind="x", n=1), _row("b", kind="y", n=2, list=[1]), _row("c", kind="中文", only_c=1)]
+    rows = [
+        _row("a", kind="x", n=1, document_id="d"),
+        _row("b", kind="y", n=2, list=[1], document_id="d"),
+        _row("c", kind="中文", only_c=1),
+    ]
     await store.upsert("c", rows)
     assert await _pks(store, where) == expected
     if where is not None:
@@ -223,12 +236,26 @@ async def test_a_damaged_page_is_reported(store: LocalStore, tmp_path: Path) -> 
 async def test_damaged_fields_are_reported(store: LocalStore, tmp_path: Path) -> None:
     await store.upsert("c", [_row("a")])
     with sqlite3.connect(tmp_path / "index" / "c.db") as conn:
+        conn.execute("DROP INDEX entry_document")  # it would not let this happen
         conn.execute("UPDATE entry SET fields = '{'")
         conn.execute("UPDATE state SET version = version + 1")
     conn.close()
     with pytest.raises(EngineUnavailable) as caught:
         await _pks(store)
     assert caught.value.remedy
+
+
+async def test_an_index_of_an_earlier_version_is_brought_up_to_date(
+    store: LocalStore, tmp_path: Path
+) -> None:
+    await store.upsert("c", [_row("a", document_id="x"), _row("b", document_id="y")])
+    path = tmp_path / "index" / "c.db"
+    with sqlite3.connect(path) as conn:
+        conn.execute("DROP INDEX entry_document")
+    assert await store.delete("c", Eq("document_id", "x")) == 1
+    with sqlite3.connect(path) as conn:
+        assert conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'entry_document'").fetchone()
+    assert await _pks(store) == ["b"]
 
 
 async def test_a_file_that_was_created_but_not_filled_is_usable(store: LocalStore, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The scene of every test of the tasks: real tables, real files, a real index."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,14 @@ from .scene import Scene
 
 
 @pytest.fixture
-def bench(db: Database, tmp_path: Path) -> Workbench:
+async def bench(db: Database, tmp_path: Path) -> AsyncIterator[Workbench]:
     """Engines in an empty folder."""
-    return Workbench(
+    made = Workbench(
         db=db, blobs=FolderBlobs(tmp_path / "blobs"), store=LocalStore(tmp_path / "index"), clock=FixedClock()
     )
+    yield made
+    await made.converter.close()
+    await made.fetcher.close()
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """A small instance with an owner and a space, and what must always hold in it."""
 
+import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,22 +13,32 @@ from kosmos.accounts.people import create_user
 from kosmos.accounts.spaces import make_space, put_member
 from kosmos.accounts.tokens import authenticate
 from kosmos.blobs.contract import Blobs
-from kosmos.db import chunks, documents
-from kosmos.db.tables import blob
+from kosmos.chunking.coverage import join_chunks
+from kosmos.db import assets, chunks, documents
+from kosmos.db import jobs as job_table
+from kosmos.db.jobs import JobFilter
+from kosmos.db.tables import asset, blob, chunk, chunk_asset
+from kosmos.db.tables import document_version as version
 from kosmos.domain.accounts import Principal, Role
+from kosmos.domain.assets import Asset
 from kosmos.domain.chunks import Chunk
-from kosmos.domain.documents import Document
+from kosmos.domain.documents import Document, DocumentStatus
+from kosmos.domain.jobs import Job
+from kosmos.doubles.clock import FixedClock
+from kosmos.errors import InvalidInput
+from kosmos.jobs.worker import LEASE, Worker
 from kosmos.retrieval.indexing import collection_of
 from kosmos.store.filters import Filter
 from kosmos.store.local import LocalStore
 from kosmos.store.rows import IndexRow
 from kosmos.tasks import asking
-from kosmos.tasks.adding import Outcome, Source, add_document
+from kosmos.tasks.adding import Added, Outcome, Source, add_document
+from kosmos.tasks.job_types import make_registry
 from kosmos.tasks.workbench import Workbench
 
 
-class Crash(Exception):
-    """What a test throws where a machine would stop."""
+class Crash(BaseException):
+    """What a test throws where a machine would stop: no handler of errors gets to see it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +55,45 @@ class Scene:
 
     async def add(self, text: str | bytes, name: str = "a.md") -> tuple[Document, Outcome]:
         """Add a document under a name that is its origin too."""
+        added = await self.enter(text, name)
+        await self.work()
+        async with self.bench.db.read() as conn:
+            document = await documents.get_document(conn, added.document.id)
+        assert document is not None
+        if document.error is not None:
+            raise InvalidInput(document.error)
+        return document, added.outcome
+
+    async def enter(self, text: str | bytes, name: str = "a.md") -> Added:
+        """Add a document and leave the work to others."""
         data = text if isinstance(text, bytes) else text.encode()
-        return await add_document(self.bench, self.space_id, Source(f"file:///x/{name}", name, data))
+        return await add_document(
+            self.bench, self.owner, self.space_id, Source(f"file:///x/{name}", name, data)
+        )
+
+    async def work(self, most: int | None = None, *, only: str | None = None) -> None:
+        """Let a worker do what is due, or so many jobs of it, or one of them; a crash stops it there."""
+        done = 0
+        worker = Worker(self.bench.db, make_registry(self.bench), name="scene", clock=self.bench.clock)
+        async with worker.keeping():
+            while done != most and await worker.run_one(only):
+                done += 1
+
+    def later(self, seconds: float = LEASE.total_seconds() + 1) -> None:
+        """Let time pass: as much as a lease lasts, or more."""
+        assert isinstance(self.bench.clock, FixedClock)
+        self.bench.clock.advance(seconds)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Worker]:
+        """A worker beside whatever else happens."""
+        worker = Worker(self.bench.db, make_registry(self.bench), name="scene", clock=self.bench.clock)
+        running = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await running
 
     async def person(self, name: str) -> Principal:
         """One more user."""
@@ -68,6 +117,18 @@ class Scene:
         async with self.bench.db.read() as conn:
             return await documents.list_documents(conn, space_id or self.space_id)
 
+    async def jobs(self, document_id: str) -> list[Job]:
+        """All jobs about a document, those of older versions first, in the order in which they are done."""
+        order = ["document_processing", "asset_analysis", "chunking", "indexing"]
+        async with self.bench.db.read() as conn:
+            found = await job_table.list_jobs(conn, JobFilter(document_id=document_id), limit=1000)
+        return sorted(found, key=lambda job: (job.context.get("generation", 0), order.index(job.type)))
+
+    async def assets(self, document: Document) -> list[Asset]:
+        """The figures of the live version of a document."""
+        async with self.bench.db.read() as conn:
+            return await assets.list_assets(conn, document.id, document.live_generation)
+
     async def chunks(self, document_id: str) -> list[Chunk]:
         """The live chunks of a document."""
         async with self.bench.db.read() as conn:
@@ -88,23 +149,41 @@ class Scene:
     async def check_served(self, text: str, name: str = "a.md") -> None:
         """The document has exactly this text everywhere that readers look."""
         (document,) = [item for item in await self.documents() if item.source == name]
+        assert (document.status, document.error) == (DocumentStatus.READY, None)
         assert document.canonical_sha256 == hashlib.sha256(text.encode()).hexdigest()
         assert (await self.bench.blobs.read(document.canonical_sha256)).decode() == text
         live = await self.chunks(document.id)
-        assert "\n".join(chunk.raw_content for chunk in live) == text
+        assert join_chunks(live) == text
         assert {row.pk for row in await self.rows()} >= {chunk.id for chunk in live}
 
     async def check_tidy(self) -> None:
-        """No index row, no blob and no blob row without somebody who needs it, and none missing."""
+        """No index row, no blob, no row of any table without somebody who needs it, and none missing."""
         present = await self.documents()
         live = [chunk.id for document in present for chunk in await self.chunks(document.id)]
         assert sorted(row.pk for row in await self.rows()) == sorted(live)
-        needed = {document.original_sha256 for document in present}
-        needed |= {document.canonical_sha256 for document in present if document.canonical_sha256}
+        needed = await self._check_versions(present)
         assert await self.blobs() == needed
         async with self.bench.db.read() as conn:
             known = {row.sha256: row.size for row in await conn.execute(sa.select(blob))}
+            shown = set((await conn.execute(sa.select(chunk_asset.c.chunk_id))).scalars())
         assert known == {sha256: len(await self.bench.blobs.read(sha256)) for sha256 in needed}
+        assert shown <= set(live)
+
+    async def _check_versions(self, present: list[Document]) -> set[str]:
+        """There is nothing of other generations than the live ones and drafts; the blobs that these need."""
+        allowed = {(document.id, document.live_generation) for document in present}
+        allowed |= {(document.id, document.draft_generation or 0) for document in present}
+        async with self.bench.db.read() as conn:
+            made = {(row.document_id, row.generation): row for row in await conn.execute(sa.select(version))}
+            figures = list(await conn.execute(sa.select(asset)))
+            chunked = await conn.execute(sa.select(chunk.c.document_id, chunk.c.generation).distinct())
+            assert {tuple(row) for row in chunked} <= allowed
+        assert {(row.document_id, row.generation) for row in figures} <= set(made) <= allowed
+        assert {(item.id, item.live_generation) for item in present if item.live_generation} <= set(made)
+        needed = {sha for item in present for sha in (item.original_sha256, item.canonical_sha256)}
+        for row in made.values():
+            needed |= {row.original_sha256, row.canonical_sha256, row.extract_sha256}
+        return {sha256 for sha256 in needed | {row.sha256 for row in figures} if sha256}
 
 
 Hook = Callable[[], Awaitable[None]]

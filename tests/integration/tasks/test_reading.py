@@ -10,8 +10,9 @@ from kosmos.db.chunks import insert_chunks
 from kosmos.domain.accounts import Role, Scope
 from kosmos.errors import DataLost, Forbidden, InvalidInput, NotFound
 from kosmos.retrieval.indexing import collection_of
+from kosmos.tasks import documents
 from kosmos.tasks.asking import ask, search
-from kosmos.tasks.documents import MAX_LINES, find_document, list_documents, read_lines
+from kosmos.tasks.documents import find_document, list_documents, read_lines
 
 from .scene import Scene
 
@@ -44,11 +45,12 @@ async def test_any_range_of_lines(scene: Scene, start: int, end: int | None) -> 
         assert (found.start_line, found.document.id) == (start, document.id)
 
 
-async def test_at_most_so_many_lines_at_a_time(scene: Scene) -> None:
-    document, _ = await scene.add("\n".join(str(number) for number in range(1, MAX_LINES + 101)))
-    assert document.line_count == MAX_LINES + 100
+async def test_at_most_so_many_lines_at_a_time(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MAX_LINES", 50)
+    document, _ = await scene.add("\n".join(str(number) for number in range(1, 151)))
+    assert document.line_count == 150
     found = await read_lines(scene.bench, scene.owner, document.id, start=11)
-    assert (found.lines[0], found.lines[-1], len(found.lines)) == ("11", str(MAX_LINES + 10), MAX_LINES)
+    assert (found.lines[0], found.lines[-1], len(found.lines)) == ("11", "60", 50)
 
 
 async def test_lost_bytes_are_reported(scene: Scene) -> None:

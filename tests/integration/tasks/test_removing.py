@@ -8,6 +8,7 @@ import pytest
 from kosmos.domain.accounts import Role
 from kosmos.errors import Forbidden, NotFound
 from kosmos.retrieval.indexing import collection_of
+from kosmos.tasks import keeping
 from kosmos.tasks.documents import get_document, list_documents, remove_document, remove_space
 from kosmos.tasks.keeping import collect_garbage, release_blobs
 
@@ -86,13 +87,14 @@ async def test_who_may_remove(scene: Scene) -> None:
     await scene.check_tidy()
 
 
-async def test_garbage_is_what_nobody_refers_to(scene: Scene) -> None:
+async def test_garbage_is_what_nobody_refers_to(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "BATCH", 8)
     await scene.add(OWN + "\n", "own.md")
     needed = await scene.blobs()
     assert await collect_garbage(scene.bench) == 0
-    orphans = set(await asyncio.gather(*(scene.bench.blobs.put(b"%d" % number) for number in range(505))))
+    orphans = set(await asyncio.gather(*(scene.bench.blobs.put(b"%d" % number) for number in range(21))))
     assert await scene.blobs() == needed | orphans
-    assert await collect_garbage(scene.bench) == 505
+    assert await collect_garbage(scene.bench) == 21
     assert await collect_garbage(scene.bench) == 0
     await scene.check_served(OWN, "own.md")
     await scene.check_tidy()

@@ -1,0 +1,194 @@
+"""`chunking` with the indexer: a model points at lines, region by region, and each region is one batch.
+
+The regions follow from the text alone, answers are kept as soon as they are there, and what is open in the
+tree is read from the chunks that are stored. So a job can be killed anywhere and goes on as if nothing was.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from kosmos.accounts.access import require_space
+from kosmos.chunking.indexer import Index, can_run_at_once, hidden_of, marked_outline
+from kosmos.chunking.indexer_batches import next_region, plan_regions
+from kosmos.chunking.indexer_ladder import Fallback, Filed, Policy, file_region
+from kosmos.chunking.indexer_sheet import Sheet, lay_out
+from kosmos.chunking.redaction import find_redactions, redactions_of
+from kosmos.chunking.rules import as_drafts, check_chunks
+from kosmos.db import assets, chunks
+from kosmos.domain.accounts import Role
+from kosmos.domain.assets import AnalysisStatus
+from kosmos.domain.chunks import Chunk, ChunkDraft
+from kosmos.domain.documents import Document, DocumentVersion
+from kosmos.domain.extracts import Origin
+from kosmos.domain.redactions import Redaction, dump_redactions
+from kosmos.errors import DataLost, ProviderError
+from kosmos.ingest.blocks import parse_blocks
+from kosmos.ingest.reading import page_of_line
+from kosmos.jobs.run import Run
+from kosmos.tasks.acting import initiator_of
+from kosmos.tasks.extracts import read_origins
+from kosmos.tasks.generations import open_version, still_draft
+from kosmos.tasks.pipeline import Result, number_chunks
+from kosmos.tasks.pointing_desk import Desk, open_desk
+from kosmos.tasks.workbench import Workbench
+
+_PAGES = ("page", "slide")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One job on one document: what it works on and with."""
+
+    run: Run
+    document: Document
+    version: DocumentVersion
+    text: str
+    sheet: Sheet
+    origins: Sequence[Origin]
+    before: Sequence[Chunk]  # the live chunks
+    policy: Policy
+
+    def chunks_of(self, drafts: Sequence[ChunkDraft], first: int, hidden: Sequence[Redaction]) -> list[Chunk]:
+        """The drafts from a position on as chunks: known ones keep their id, not what was said of them."""
+        numbered = number_chunks(self.document, drafts, self.version.generation, self.before)[first:]
+        paged = any(origin.kind in _PAGES for origin in self.origins)
+        made = []
+        for chunk, draft in zip(numbered, drafts[first:], strict=True):
+            page = {"page": page_of_line(self.origins, draft.start_line)} if paged else {}
+            redaction = dump_redactions(redactions_of(hidden, draft.start_line, draft.end_line))
+            metadata = {**draft.metadata, **page}
+            made.append(replace(chunk, summary=draft.summary, redaction=redaction, metadata=metadata))
+        return made
+
+
+async def point_document(bench: Workbench, run: Run) -> Result:
+    """The canonical text becomes a new generation of chunks by a model that points at lines."""
+    task = await open_task(bench, run)
+    desk = await open_desk(bench, run)
+    async with run.db.read() as conn:
+        stored = await chunks.generation_chunks(conn, task.document.id, task.version.generation)
+    index = Index.resume(task.sheet, as_drafts(stored))
+    work = _Work(task, desk, index, run.progress.get("tally", {}))
+    if task.text:
+        if desk.width > 1 and can_run_at_once(task.sheet):
+            await work.file_at_once(desk.width)
+        else:
+            await work.file_in_turn()
+    check_whole(task, index.drafts)
+    return result_of(task, index.drafts, work.tally())
+
+
+async def open_task(bench: Workbench, run: Run) -> Task:
+    """Everything that a job needs before it can ask."""
+    document, version = await open_version(run, start={"current_line": 0})
+    if version.canonical_sha256 is None:
+        raise DataLost(f"{document.source} has no canonical text.", remedy="Process it first.")
+    text = (await bench.blobs.read(version.canonical_sha256)).decode()
+    origins = await read_origins(bench, version.extract_sha256)
+    who = await initiator_of(bench, run.job)
+    async with run.db.read() as conn:
+        before = await chunks.live_chunks(conn, document.id)
+        shown = await assets.list_assets(conn, document.id, version.generation)
+        shown = shown or await assets.list_assets(conn, document.id, document.live_generation)
+        space = (await require_space(conn, who, document.space_id, need=Role.EDITOR)).space
+    done = [item for item in shown if item.analysis_status is AnalysisStatus.DONE and item.description]
+    figures = {item.line: item.description or "" for item in done}
+    sheet = await asyncio.to_thread(_lay_out, text, version, origins, figures)
+    return Task(run, document, version, text, sheet, origins, before, _policy(space.settings))
+
+
+def _lay_out(
+    text: str, version: DocumentVersion, origins: Sequence[Origin], figures: Mapping[int, str]
+) -> Sheet:
+    pages = [origin.line for origin in origins if origin.kind in _PAGES]
+    hidden = find_redactions(text, pages)
+    return lay_out(text, parse_blocks(text), title=version.title, redactions=hidden, figures=figures)
+
+
+def _policy(settings: Mapping[str, Any]) -> Policy:
+    """What the space wants where a model fails; structure unless it says otherwise."""
+    chunking = settings.get("chunking")
+    wanted = chunking.get("fallback") if isinstance(chunking, dict) else None
+    return Policy(Fallback.SENTINEL if wanted == Fallback.SENTINEL else Fallback.STRUCTURE)
+
+
+def check_whole(task: Task, drafts: Sequence[ChunkDraft]) -> None:
+    """Raise unless the chunks are the text, to the letter, in a tree that obeys the rules."""
+    violations = check_chunks(task.text, drafts)
+    if violations:
+        where = "" if violations[0].position is None else f"Chunk {violations[0].position}: "
+        raise DataLost(
+            f"The chunks of {task.document.source} break a rule. {where}{violations[0].message}.",
+            remedy="Chunk it again, with producer=structure if this comes back.",
+        )
+
+
+def result_of(task: Task, drafts: Sequence[ChunkDraft], tally: Mapping[str, int]) -> Mapping[str, Any]:
+    """What the job says when it is done."""
+    return {"generation": task.version.generation, "chunks": len(drafts), **tally}
+
+
+class _Work:
+    """The regions of a text, filed and recorded in order."""
+
+    def __init__(self, task: Task, desk: Desk, index: Index, counted: Mapping[str, int]) -> None:
+        self._task = task
+        self._desk = desk
+        self._index = index
+        self._counted = counted
+
+    def tally(self) -> dict[str, int]:
+        """What was done so far, before crashes too."""
+        now = {"calls": self._desk.calls, "cached_answers": self._desk.cached, **asdict(self._index.tally)}
+        return {name: count + self._counted.get(name, 0) for name, count in now.items()}
+
+    async def file_in_turn(self) -> None:
+        """One region after the other; each may leave its last unit to the next."""
+        sheet, index = self._task.sheet, self._index
+        while index.next_line <= len(sheet.lines):
+            region = next_region(sheet, index.next_line, self._task.policy.limits)
+            tail = region.end_line < len(sheet.lines)
+            steps = file_region(sheet, region, outline=index.outline, tail=tail, policy=self._task.policy)
+            await self._record(await self._desk.file(steps))
+
+    async def file_at_once(self, width: int) -> None:
+        """Up to so many regions at once, recorded in the order of the text."""
+        sheet = self._task.sheet
+        waiting: deque[asyncio.Task[Filed]] = deque()
+        try:
+            for region in plan_regions(sheet, self._index.next_line, self._task.policy.limits):
+                outline = marked_outline(sheet, region.start_line)
+                steps = file_region(sheet, region, outline=outline, policy=self._task.policy)
+                waiting.append(asyncio.create_task(self._desk.file(steps)))
+                if len(waiting) >= width:
+                    await self._record(await waiting.popleft())
+            while waiting:
+                await self._record(await waiting.popleft())
+        except ProviderError:
+            # What is being answered is being paid for: wait for it, and find it stored the next time.
+            await asyncio.gather(*waiting, return_exceptions=True)
+            raise
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def _record(self, filed: Filed) -> None:
+        """One region: its chunks and the progress, together or not at all."""
+        task, index = self._task, self._index
+        first = len(index.drafts)
+        index.add(filed)
+        made = task.chunks_of(index.drafts, first, hidden_of(task.sheet, filed))
+        reached = {
+            "current_line": index.next_line - 1,
+            "total_lines": task.version.line_count,
+            "current_chunk": len(index.drafts),
+            "generation": task.version.generation,
+            "tally": self.tally(),
+        }
+        async with self._desk.writing, task.run.batch({**task.run.progress, **reached}) as conn:
+            await still_draft(conn, task.run, task.version)
+            await chunks.insert_chunks(conn, made, task.run.clock())
