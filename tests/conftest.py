@@ -20,6 +20,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
     for item in items:
