@@ -12,6 +12,7 @@ from kosmos.db import spaces, users
 from kosmos.domain.accounts import Member, Principal, Role, Scope
 from kosmos.domain.ids import new_id
 from kosmos.domain.names import clean_name
+from kosmos.domain.space_settings import check_settings, merge_settings
 from kosmos.domain.spaces import Space, SpaceView
 from kosmos.domain.values import check_json, check_text, storable
 from kosmos.errors import Conflict, NotFound
@@ -83,7 +84,7 @@ async def change_space(
         "name": lambda value: clean_name(value, what="space name"),
         "description": lambda value: check_text(value, what="description", most=MAX_DESCRIPTION),
         "metadata": lambda value: check_json(value, what="metadata", most=MAX_JSON),
-        "settings": lambda value: check_json(value, what="settings", most=MAX_JSON),
+        "settings": _clean_settings,
     }
     values = {key: checks[key](value) for key, value in changes.items()}
     try:
@@ -92,6 +93,20 @@ async def change_space(
     except sa.exc.IntegrityError:
         raise _name_taken(values["name"]) from None
     return await require_space(conn, who, space_id)
+
+
+async def set_settings(
+    conn: AsyncConnection, who: Principal, space_id: str, *, changes: Mapping[str, Any], now: datetime
+) -> SpaceView:
+    """Change some settings and leave the others. Owners only."""
+    view = await require_space(conn, who, space_id, need=Role.OWNER)
+    settings = merge_settings(view.space.settings, changes)
+    return await change_space(conn, who, space_id, changes={"settings": settings}, now=now)
+
+
+def _clean_settings(value: Mapping[str, Any]) -> dict[str, Any]:
+    check_settings(value)
+    return check_json(value, what="settings", most=MAX_JSON)
 
 
 async def list_members(conn: AsyncConnection, who: Principal, space_id: str) -> list[Member]:

@@ -7,6 +7,7 @@ from typing import Any
 from kosmos.chunking.indexer_batches import Region
 from kosmos.chunking.indexer_prompt import HEADINGS, MODEL_KINDS, REDACT, SUMMARY, ToolCall, wanted_starts
 from kosmos.chunking.indexer_sheet import Sheet, Stretch
+from kosmos.chunking.redaction import keep_kinds
 from kosmos.chunking.rules import MAX_LEVEL
 from kosmos.domain.redactions import MAX_REASON, Redaction, RedactionSource, redact_range
 
@@ -87,7 +88,8 @@ def read_answer(
     unfinished = _read_tail(place, calls, wrong) if tail else None
     if not wrong:
         wrong += _check_filed(place, headings, units, unfinished)
-    return _cut(Pointed(headings, units, redactions, unfinished)), wrong
+    hidden = tuple(keep_kinds(redactions, sheet.kinds))
+    return _cut(Pointed(headings, units, hidden, unfinished)), wrong
 
 
 def _check_calls(calls: Sequence[ToolCall]) -> Iterator[str]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from kosmos.chunking.coverage import START_OFFSET
+from kosmos.chunking.hiding import show_words, shown_title
 from kosmos.chunking.indexer_answers import MAX_HEADING, Pointed
 from kosmos.chunking.indexer_batches import Region
-from kosmos.chunking.indexer_sheet import Sheet, Stretch, hide_identifiers
+from kosmos.chunking.indexer_sheet import Sheet, Stretch
 from kosmos.chunking.packing import MAX_TOKENS
-from kosmos.chunking.redaction import apply_redactions, merge_redactions, redactions_of
+from kosmos.chunking.redaction import hide_identifiers, merge_redactions, redactions_of
 from kosmos.chunking.structure import INDEXED, chunk_by_structure
 from kosmos.chunking.summaries import summarize
 from kosmos.domain.blocks import Block, without_comments
@@ -164,16 +164,16 @@ def _is_lead(piece: _Piece) -> bool:
 def _parts(sheet: Sheet, piece: _Piece, hidden: Sequence[Redaction]) -> Iterator[ChunkDraft]:
     if piece.level:
         part = _draft(sheet, piece.start_line, piece.end_line, ChunkType.HEADING, piece.level)
-        yield replace(part, summary=_title(part, piece.title, hidden), metadata={"kind": "heading"})
+        yield replace(part, summary=shown_title(part, piece.title, hidden), metadata={"kind": "heading"})
     elif piece.tokens > MAX_TOKENS:
         split = file_by_structure(sheet, piece.start_line, piece.end_line, hidden)
-        yield _summarized(replace(split[0], from_split=True), piece.summary, hidden)
+        yield _summarized(sheet, replace(split[0], from_split=True), piece.summary, hidden)
         yield from (replace(part, from_split=True) for part in split[1:])
     else:
         part = _draft(sheet, piece.start_line, piece.end_line, ChunkType.CONTENT, CONTENT_LEVEL)
         blocks = [key for key, _ in groupby(stretch.block for stretch in piece.stretches)]
         part = replace(part, merged=len(blocks) > 1, metadata=_metadata(sheet, piece))
-        yield _summarized(_hide(part, hidden), piece.summary, hidden)
+        yield _summarized(sheet, _hide(part, hidden), piece.summary, hidden)
 
 
 def _metadata(sheet: Sheet, piece: _Piece) -> Mapping[str, Any]:
@@ -208,27 +208,20 @@ def _clip(blocks: Iterable[Block], start_line: int, end_line: int) -> Iterator[B
         )
 
 
-def _shown(part: ChunkDraft, hidden: Sequence[Redaction]) -> str:
-    """The text of a part as it may be shown."""
-    here = redactions_of(hidden, part.start_line, part.end_line)
-    column = part.metadata.get(START_OFFSET, 0)
-    return without_comments(
-        apply_redactions(part.raw_content, here, first_line=part.start_line, first_column=column)
-    )
-
-
 def _hide(part: ChunkDraft, hidden: Sequence[Redaction]) -> ChunkDraft:
     """The part with a summary of its own words that says nothing hidden."""
     if part.type is ChunkType.HEADING:
-        return replace(part, summary=_title(part, part.summary, hidden))
-    return replace(part, summary=summarize(_shown(part, hidden)))
+        return replace(part, summary=shown_title(part, part.summary, hidden))
+    return replace(part, summary=summarize(show_words(part, hidden)))
 
 
-def _summarized(part: ChunkDraft, summary: str | None, hidden: Sequence[Redaction]) -> ChunkDraft:
+def _summarized(
+    sheet: Sheet, part: ChunkDraft, summary: str | None, hidden: Sequence[Redaction]
+) -> ChunkDraft:
     """The part with the model's summary, unless that tells what is hidden."""
     if summary is None:
         return part
-    summary = hide_identifiers(summary)
+    summary = hide_identifiers(summary, sheet.kinds)
     return part if _tells(summary, part, hidden) else replace(part, summary=summary)
 
 
@@ -236,17 +229,10 @@ def _tells(summary: str, part: ChunkDraft, hidden: Sequence[Redaction]) -> bool:
     """Whether a summary has words of the part that stand only where something is hidden."""
     if not redactions_of(hidden, part.start_line, part.end_line):
         return False
-    secret = set(_words(without_comments(part.raw_content))) - set(_words(_shown(part, hidden)))
+    secret = set(_words(without_comments(part.raw_content))) - set(_words(show_words(part, hidden)))
     return any(word in secret for word in _words(summary))
 
 
 def _words(text: str) -> Iterator[str]:
     """The longer words, and all pairs of East Asian characters."""
     return (match[1] or match[0] for match in _TELLING.finditer(text.lower()))
-
-
-def _title(part: ChunkDraft, title: str, hidden: Sequence[Redaction]) -> str:
-    """The title of a heading, or what is left to show of it."""
-    if redactions_of(hidden, part.start_line, part.end_line):
-        title = " ".join(_shown(part, hidden).split()).strip("# ") or "…"
-    return title

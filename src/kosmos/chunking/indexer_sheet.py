@@ -12,9 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
-from kosmos.chunking.detectors.identifiers import find_identifiers
 from kosmos.chunking.packing import MAX_TOKENS
-from kosmos.chunking.redaction import apply_redactions, merge_redactions, redactions_of
+from kosmos.chunking.redaction import (
+    ALL_KINDS,
+    Kinds,
+    apply_redactions,
+    hide_identifiers,
+    merge_redactions,
+    redactions_of,
+)
 from kosmos.chunking.splitting_comments import Comments, find_comments
 from kosmos.domain.blocks import Block
 from kosmos.domain.language import language_of
@@ -60,6 +66,7 @@ class Sheet:
     title: str
     language: str
     figures: Mapping[int, str] = field(default_factory=dict)  # what analysed figures show, by line
+    kinds: Kinds = ALL_KINDS  # what is hidden, whoever finds it
 
     def at(self, line: int) -> int:
         """The position of the stretch that a line belongs to."""
@@ -82,15 +89,16 @@ def lay_out(
     title: str = "",
     redactions: Iterable[Redaction] = (),
     figures: Mapping[int, str] | None = None,
+    kinds: Kinds = ALL_KINDS,
 ) -> Sheet:
-    """The sheet of a text that is not empty."""
+    """The sheet of a text that is not empty; `kinds` are hidden wherever they turn up."""
     lines = text.split("\n")
     offsets = [0, *accumulate(len(line) + 1 for line in lines)]
     comments = find_comments(text)
     hidden = merge_redactions(redactions)
     shown = apply_redactions(text, [*hidden, *_as_redactions(comments, offsets)]).split("\n")
     tokens = [estimate_tokens(line) for line in shown]
-    whole = [_hide_title(block, hidden) for block in _whole(shown, blocks)]
+    whole = [_hide_title(block, hidden, kinds) for block in _whole(shown, blocks)]
     starts = {
         line: stretch
         for number, block in enumerate(whole)
@@ -103,22 +111,18 @@ def lay_out(
         blocks,
         _stretches(starts, tokens),
         hidden,
-        hide_identifiers(title),
+        hide_identifiers(title, kinds),
         language_of("\n".join(shown)),
-        {line: hide_identifiers(text) for line, text in (figures or {}).items()},
+        {line: hide_identifiers(text, kinds) for line, text in (figures or {}).items()},
+        kinds,
     )
 
 
-def _hide_title(block: Block, hidden: Sequence[Redaction]) -> Block:
+def _hide_title(block: Block, hidden: Sequence[Redaction], kinds: Kinds) -> Block:
     """A heading as it may be shown: its title goes into the outline."""
     if not block.level or not redactions_of(hidden, block.start_line, block.end_line):
         return block
-    return replace(block, title=hide_identifiers(block.title))
-
-
-def hide_identifiers(text: str) -> str:
-    """A line of text without what the built-in detectors find in it."""
-    return apply_redactions(text, find_identifiers(text))
+    return replace(block, title=hide_identifiers(block.title, kinds))
 
 
 def _as_redactions(comments: Comments, offsets: Sequence[int]) -> Iterator[Redaction]:

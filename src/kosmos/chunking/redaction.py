@@ -12,14 +12,30 @@ from kosmos.chunking.detectors.boilerplate import find_boilerplate
 from kosmos.chunking.detectors.identifiers import find_identifiers
 from kosmos.domain.redactions import LINE_END, Position, Redaction, RedactionKind, RedactionSource
 
+Kinds = frozenset[RedactionKind]
+ALL_KINDS: Kinds = frozenset(RedactionKind)
 _SOURCES = {source: rank for rank, source in enumerate(RedactionSource)}
 _KINDS = {kind: rank for rank, kind in enumerate(RedactionKind)}
 
 
-def find_redactions(text: str, page_starts: Sequence[int] = ()) -> tuple[Redaction, ...]:
-    """All that the built-in detectors find: identifiers, and what repeats over pages if there are any."""
+def find_redactions(
+    text: str, page_starts: Sequence[int] = (), kinds: Kinds = ALL_KINDS
+) -> tuple[Redaction, ...]:
+    """All of these kinds that the built-in detectors find: identifiers, and what repeats over pages."""
+    if not kinds:
+        return ()
     repeated = find_boilerplate(text.split("\n"), page_starts)
-    return merge_redactions([*find_identifiers(text), *repeated])
+    return merge_redactions(keep_kinds([*find_identifiers(text), *repeated], kinds))
+
+
+def keep_kinds(redactions: Iterable[Redaction], kinds: Kinds) -> list[Redaction]:
+    """Those of the kinds that are to be hidden."""
+    return [item for item in redactions if item.kind in kinds]
+
+
+def hide_identifiers(text: str, kinds: Kinds = ALL_KINDS) -> str:
+    """A text without what the built-in detectors find in it."""
+    return apply_redactions(text, keep_kinds(find_identifiers(text), kinds)) if kinds else text
 
 
 def merge_redactions(redactions: Iterable[Redaction]) -> tuple[Redaction, ...]:

@@ -31,6 +31,6 @@ class Comments:
 
 
 def find_comments(text: str) -> Comments:
-    """All comments of a text; one that is never closed runs to its end."""
+    """All comments of a text, those that the index leaves out; one that is never closed runs to its end."""
     found = list(comment_spans(text))
     return Comments(tuple(start for start, _ in found), tuple(end for _, end in found))

@@ -1,7 +1,9 @@
 """Queries on chunks. Readers see the live generation of a document only."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -22,6 +24,20 @@ _OF_GENERATION = hot(
     sa.select(*_COLUMNS)
     .where(chunk.c.document_id == sa.bindparam("document"), chunk.c.generation == sa.bindparam("number"))
     .order_by(chunk.c.position)
+)
+
+_LAYERS = (
+    sa.select(document.c.id, document.c.live_generation, chunk.c.redaction)
+    .outerjoin(
+        chunk,
+        sa.and_(
+            chunk.c.document_id == document.c.id,
+            chunk.c.generation == document.c.live_generation,
+            chunk.c.redaction.is_not(None),
+        ),
+    )
+    .where(document.c.id.in_(sa.bindparam("documents", expanding=True)))
+    .order_by(document.c.id, chunk.c.position)
 )
 
 
@@ -87,6 +103,68 @@ async def page_live_chunks(
         .limit(limit)
     )
     return [_chunk(row) for row in await conn.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What the chunks of a document's live generation hide, as it is stored."""
+
+    generation: int
+    redactions: tuple[Mapping[str, Any], ...]
+
+
+async def live_layers(conn: AsyncConnection, document_ids: Sequence[str]) -> dict[str, Layer]:
+    """The layer of each document, and of which generation it is: both by one look at the tables."""
+    found: dict[str, tuple[int, list[Mapping[str, Any]]]] = {}
+    for document_id, generation, redaction in await conn.execute(_LAYERS, {"documents": list(document_ids)}):
+        _, hidden = found.setdefault(document_id, (generation, []))
+        if redaction is not None:
+            hidden.append(redaction)
+    return {key: Layer(generation, tuple(hidden)) for key, (generation, hidden) in found.items()}
+
+
+async def list_failed(
+    conn: AsyncConnection, space_id: str, *, after: tuple[str, int] = ("", -1), limit: int = 100
+) -> list[Chunk]:
+    """The live chunks of a space that stand for what could not be chunked, behind a document and position."""
+    place = sa.tuple_(chunk.c.document_id, chunk.c.position)
+    query = (
+        sa.select(*_COLUMNS)
+        .join(document, document.c.id == chunk.c.document_id)
+        .where(chunk.c.space_id == space_id, chunk.c.type == ChunkType.ERROR.value)
+        .where(chunk.c.generation == document.c.live_generation, place > sa.tuple_(*map(sa.literal, after)))
+        .order_by(chunk.c.document_id, chunk.c.position)
+        .limit(limit)
+    )
+    return [_chunk(row) for row in await conn.execute(query)]
+
+
+async def live_tokens(
+    conn: AsyncConnection, *, space_id: str | None = None, document_id: str | None = None
+) -> dict[str, int]:
+    """How many tokens the live text of each document has, of a space or of one."""
+    about = chunk.c.space_id == space_id if document_id is None else chunk.c.document_id == document_id
+    query = (
+        sa.select(chunk.c.document_id, sa.func.sum(chunk.c.token_count))
+        .join(document, document.c.id == chunk.c.document_id)
+        .where(about, chunk.c.generation == document.c.live_generation)
+        .group_by(chunk.c.document_id)
+    )
+    return {row[0]: int(row[1]) for row in await conn.execute(query)}
+
+
+async def chunks_of(conn: AsyncConnection, document_ids: Sequence[str]) -> dict[str, list[Chunk]]:
+    """The live chunks of several documents, in the order of their texts."""
+    query = (
+        sa.select(*_COLUMNS)
+        .join(document, document.c.id == chunk.c.document_id)
+        .where(chunk.c.document_id.in_(document_ids), chunk.c.generation == document.c.live_generation)
+        .order_by(chunk.c.document_id, chunk.c.position)
+    )
+    found: dict[str, list[Chunk]] = {document_id: [] for document_id in document_ids}
+    for row in await conn.execute(query):
+        found[row.document_id].append(_chunk(row))
+    return found
 
 
 async def count_live_chunks(conn: AsyncConnection, document_id: str) -> int:

@@ -36,6 +36,9 @@ _VIEW = hot(
         space_member.c.user_id == sa.bindparam("viewer"), knowledge_space.c.id == sa.bindparam("space")
     )
 )
+_SETTINGS = hot(
+    sa.select(knowledge_space.c.settings).where(knowledge_space.c.id == sa.bindparam("space"))
+)
 
 
 def _views(user_id: str) -> sa.Select[*tuple[Any, ...]]:
@@ -63,6 +66,12 @@ async def view_space(conn: AsyncConnection, user_id: str, space_id: str) -> Spac
     """The space as that user sees it; None when they do not."""
     row = (await conn.execute(_VIEW, {"viewer": user_id, "space": space_id})).first()
     return SpaceView(_space(row), Role(row.role)) if row else None
+
+
+async def get_settings(conn: AsyncConnection, space_id: str) -> Mapping[str, Any]:
+    """The settings of a space; none when it is gone."""
+    row = (await conn.execute(_SETTINGS, {"space": space_id})).first()
+    return row[0] if row else {}
 
 
 async def lock_space(conn: AsyncConnection, space_id: str) -> None:

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from kosmos.db.types import ID, JSON, SHA256, UtcDateTime
+from kosmos.db.types import ID, JSON, JSON_OR_NULL, SHA256, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={
@@ -154,6 +154,9 @@ document = sa.Table(
     sa.CheckConstraint("status IN ('PENDING', 'PROCESSING', 'READY', 'FAILED')", name="status"),
 )
 
+_HIDES = sa.text("redaction IS NOT NULL")
+_FAILED = sa.text("type = 'error'")
+
 chunk = sa.Table(
     "chunk",
     metadata,
@@ -168,7 +171,7 @@ chunk = sa.Table(
     sa.Column("end_line", sa.Integer, nullable=False),
     sa.Column("raw_content", sa.Text, nullable=False),
     sa.Column("summary", sa.Text, nullable=False),
-    sa.Column("redaction", JSON),
+    sa.Column("redaction", JSON_OR_NULL),
     sa.Column("token_count", sa.Integer, nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("from_split", sa.Boolean, nullable=False),
@@ -179,6 +182,8 @@ chunk = sa.Table(
     sa.UniqueConstraint("document_id", "generation", "position"),
     sa.CheckConstraint("type IN ('heading', 'content', 'error')", name="type"),
     sa.CheckConstraint("start_line >= 1 AND end_line >= start_line", name="lines"),
+    sa.Index("ix_chunk_hides", "document_id", "generation", sqlite_where=_HIDES, postgresql_where=_HIDES),
+    sa.Index("ix_chunk_failed", "space_id", "document_id", sqlite_where=_FAILED, postgresql_where=_FAILED),
 )
 
 # What becomes, or is, one generation of a document: what a job has made so far, out of which bytes.
@@ -239,6 +244,26 @@ model_answer = sa.Table(
     sa.Column("kind", sa.String(32), nullable=False),
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("answer", JSON, nullable=False),
+    _created(),
+)
+
+# What every call of a model took. It outlives the job and the document: what was paid stays paid.
+ledger = sa.Table(
+    "ledger",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("space_id", "knowledge_space.id"),
+    _refers("document_id", "document.id", nullable=True, ondelete="SET NULL"),
+    sa.Column("job_id", ID, nullable=False, index=True),
+    sa.Column("credential_id", ID, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("purpose", sa.String(32), nullable=False),
+    sa.Column("start_line", sa.Integer),
+    sa.Column("end_line", sa.Integer),
+    sa.Column("prompt_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float),
     _created(),
 )
 

@@ -11,6 +11,8 @@ Row = sa.Row[*tuple[Any, ...]]
 ID = sa.String(36)
 SHA256 = sa.String(64)
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+# None is stored as NULL, so that an index can leave such rows out.
+JSON_OR_NULL = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 
 
 class UtcDateTime(sa.types.TypeDecorator[datetime]):

@@ -49,7 +49,7 @@ def _replace_comments(text: str, *, keep_lines: bool) -> str:
 
 
 def comment_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where comments begin and end. One look at each character, whatever the text."""
+    """Where HTML comments begin and end. One look at each character, whatever the text."""
     done = 0
     while (start := text.find("<!--", done)) >= 0:
         end = text.find("-->", start + 4)

@@ -1,5 +1,6 @@
 """`asset_analysis`: a model looks at a figure and says what it shows."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -9,6 +10,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.credentials import reveal_key
+from kosmos.chunking.redaction import hide_identifiers
 from kosmos.db import assets, model_answers
 from kosmos.domain.assets import AnalysisStatus, Asset
 from kosmos.domain.blocks import blank_comments
@@ -23,6 +25,7 @@ from kosmos.llm.choice import with_failover
 from kosmos.prompts import load_prompt
 from kosmos.tasks.acting import initiator_of, models_for
 from kosmos.tasks.generations import get_document, get_version
+from kosmos.tasks.showing import settings_of
 from kosmos.tasks.workbench import Workbench
 
 CONTEXT_LINES = 6
@@ -72,14 +75,18 @@ async def _question(
 ) -> tuple[str, str]:
     """The language of the answer and the prompt."""
     text = (await bench.blobs.read(version.canonical_sha256)).decode() if version.canonical_sha256 else ""
-    lines = blank_comments(text).split("\n")
+    async with bench.db.read() as conn:
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
+    # What is sent is what may be shown: the text is not chunked yet, so nothing else has hidden it.
+    shown = await asyncio.to_thread(lambda: hide_identifiers(text, kinds))
+    lines = blank_comments(shown).split("\n")
     before = "\n".join(lines[max(0, asset.line - 1 - CONTEXT_LINES) : asset.line - 1])[-CONTEXT_CHARS:]
     after = "\n".join(lines[asset.line : asset.line + CONTEXT_LINES])[:CONTEXT_CHARS]
     language = language_of(text)
     return language, load_prompt("describe_figure").render(
         language=language,
-        title=version.title or document.title,
-        caption=asset.caption or "none",
+        title=hide_identifiers(version.title or document.title, kinds),
+        caption=hide_identifiers(asset.caption, kinds) or "none",
         before=before,
         after=after,
     )

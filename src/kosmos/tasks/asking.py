@@ -10,6 +10,7 @@ from kosmos.domain.answers import Answer, SearchHit
 from kosmos.domain.blocks import without_comments
 from kosmos.retrieval.indexing import collection_of
 from kosmos.retrieval.search import MAX_K, Ranked, check_query, search_collections
+from kosmos.tasks.showing import shown_chunk
 from kosmos.tasks.workbench import Workbench
 
 ASK_DEPTH = 8
@@ -46,6 +47,7 @@ async def _live_hits(bench: Workbench, ranked: Sequence[Ranked], space_ids: Sequ
         document = sources.get(chunk.document_id) if chunk else None
         if chunk is None or document is None or chunk.space_id not in space_ids:
             continue
+        shown = shown_chunk(chunk)
         hits.append(
             SearchHit(
                 document_id=document.id,
@@ -55,7 +57,7 @@ async def _live_hits(bench: Workbench, ranked: Sequence[Ranked], space_ids: Sequ
                 start_line=chunk.start_line,
                 end_line=chunk.end_line,
                 page=chunk.metadata.get("page"),
-                text=chunk.raw_content,
+                text=shown.raw_content,
                 summary=without_comments(chunk.summary),
                 score=item.score,
                 routes=item.routes,

@@ -13,6 +13,7 @@ from kosmos.errors import DataLost, InvalidInput, NotFound
 from kosmos.retrieval.indexing import collection_of
 from kosmos.store.filters import Eq
 from kosmos.tasks.keeping import release_blobs
+from kosmos.tasks.showing import open_live
 from kosmos.tasks.workbench import Workbench
 
 MAX_LINES = 5000
@@ -65,8 +66,10 @@ async def get_document(bench: Workbench, who: Principal, document_id: str) -> Do
 async def read_lines(
     bench: Workbench, who: Principal, document_id: str, *, start: int = 1, end: int | None = None
 ) -> LineRange:
-    """Lines start..end (both included) of the canonical text, at most 5,000 at a time."""
-    document, text = await _read(bench, who, document_id)
+    """Lines start..end (both included) of the canonical text as it is shown, at most 5,000 at a time."""
+    document, text = await open_live(
+        bench, lambda conn: require_document(conn, who, document_id), missing=_no_text
+    )
     last = document.line_count if end is None else end
     if start < 1 or last < start - 1:
         raise InvalidInput(
@@ -77,21 +80,8 @@ async def read_lines(
     return LineRange(document, start, tuple(lines))
 
 
-async def _read(bench: Workbench, who: Principal, document_id: str) -> tuple[Document, str]:
-    """A document and its text; looked up again when a new version has just taken the old bytes away."""
-    tried: str | None = None
-    while True:
-        document = await get_document(bench, who, document_id)
-        if document.canonical_sha256 is None:
-            raise DataLost(
-                f"{document.source} has no text yet.", remedy="Wait until it is READY, or add it again."
-            )
-        try:
-            return document, (await bench.blobs.read(document.canonical_sha256)).decode()
-        except DataLost:
-            if document.canonical_sha256 == tried:
-                raise
-            tried = document.canonical_sha256
+def _no_text(document: Document) -> DataLost:
+    return DataLost(f"{document.source} has no text yet.", remedy="Wait until it is READY, or add it again.")
 
 
 async def remove_document(bench: Workbench, who: Principal, document_id: str) -> None:

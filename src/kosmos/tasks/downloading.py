@@ -3,12 +3,15 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from kosmos.accounts.access import require_document
 from kosmos.db import assets
-from kosmos.domain.accounts import Principal
+from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.assets import Asset
 from kosmos.domain.documents import Document
 from kosmos.errors import DataLost, NotFound
+from kosmos.tasks.showing import layer_of, settings_of, shown_assets
 from kosmos.tasks.workbench import Workbench
 
 
@@ -24,11 +27,16 @@ class Download:
 
 
 async def open_original(bench: Workbench, who: Principal, document_id: str) -> Download:
-    """The file that a document was made of; looked up again when a new version has just taken its place."""
+    """The file that a document was made of; looked up again when a new version has just taken its place.
+
+    Where something of the text is hidden, or nobody knows yet, the file is for owners as the text is.
+    """
     tried: str | None = None
     while True:
         async with bench.db.read() as conn:
             document = await require_document(conn, who, document_id)
+            if await _hides(conn, document):
+                await require_document(conn, who, document_id, need=Role.OWNER)
         sha256 = document.original_sha256
         try:
             pieces = await _begin(bench, sha256)
@@ -39,11 +47,20 @@ async def open_original(bench: Workbench, who: Principal, document_id: str) -> D
             tried = sha256
 
 
+async def _hides(conn: AsyncConnection, document: Document) -> bool:
+    """Whether something of the document is hidden from readers, or may be once it is chunked."""
+    layer = await layer_of(conn, document)
+    if layer is not None and document.live_generation > 0:
+        return bool(layer.redactions)
+    return bool((await settings_of(conn, document.space_id)).hidden_kinds)
+
+
 async def list_assets(bench: Workbench, who: Principal, document_id: str) -> list[Asset]:
     """The assets of a document's live version, in the order of its text."""
     async with bench.db.read() as conn:
         document = await require_document(conn, who, document_id)
-        return await assets.list_assets(conn, document.id, document.live_generation)
+        found = await assets.list_assets(conn, document.id, document.live_generation)
+        return shown_assets(found, (await settings_of(conn, document.space_id)).hidden_kinds)
 
 
 async def open_asset(bench: Workbench, who: Principal, asset_id: str) -> Download:

@@ -6,21 +6,23 @@ nor the pattern can hold up anything else.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kosmos.accounts.access import require_document, require_space, visible_space_ids
-from kosmos.db import documents, versions
-from kosmos.domain.accounts import Principal
+from kosmos.db import chunks, documents, versions
+from kosmos.db.chunks import Layer
+from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.documents import Document
 from kosmos.errors import DataLost, InvalidInput
 from kosmos.ingest.grep import MAX_CONTEXT, MAX_MATCHES, GrepMatch, GrepResult, grep
 from kosmos.ingest.grep_patterns import compile_pattern
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.reading import PageSpan, page_at, span_pages
+from kosmos.tasks.showing import shown_text
 from kosmos.tasks.workbench import Workbench
 
 T = TypeVar("T")
@@ -47,6 +49,7 @@ class Wanted:
     context: int = 0
     max_matches: int = 200
     seconds: float = SECONDS
+    verbatim: bool = False  # also what is hidden: for owners, in a document or in spaces that they name
 
     def check(self) -> None:
         """Refuse what cannot be looked for."""
@@ -64,6 +67,11 @@ class Wanted:
             raise InvalidInput(
                 f"A search takes at most {MAX_SECONDS:.0f} seconds.",
                 remedy="Give it more than 0 and not more.",
+            )
+        if self.verbatim and self.document_id is None and self.space_ids is None:
+            raise InvalidInput(
+                "The verbatim text is looked through in named places only.",
+                remedy="Name a document or a space that you own.",
             )
         compile_pattern(self.pattern, ignore_case=self.ignore_case, fixed=self.fixed)
 
@@ -132,13 +140,14 @@ async def _listed(
     bench: Workbench, who: Principal, wanted: Wanted
 ) -> AsyncGenerator[Sequence[Document], None]:
     """The documents to search, page by page, after a look at whether the caller may read them."""
+    need = Role.OWNER if wanted.verbatim else Role.VIEWER
     async with bench.db.read() as conn:
         if wanted.document_id is not None:
-            return _one(await require_document(conn, who, wanted.document_id))
+            return _one(await require_document(conn, who, wanted.document_id, need=need))
         if wanted.space_ids is None:
             return _pages(bench, await visible_space_ids(conn, who))
         for space_id in wanted.space_ids:
-            await require_space(conn, who, space_id)
+            await require_space(conn, who, space_id, need=need)
     return _pages(bench, list(dict.fromkeys(wanted.space_ids)))
 
 
@@ -164,8 +173,9 @@ async def _batches(
     """Texts, a few at a time; TimeoutError when they do not come in time."""
     async with aclosing(listed):
         while (page := await _in_time(search, anext(listed, None))) is not None:
+            layers = await _in_time(search, _layers(search, page))
             for group in _groups(page):
-                loading = asyncio.gather(*(_load(search, document) for document in group))
+                loading = asyncio.gather(*(_load(search, document, layers) for document in group))
                 loaded = [item for item in await _in_time(search, loading) if item is not None]
                 yield loaded
 
@@ -187,17 +197,36 @@ def _groups(page: Sequence[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-async def _load(search: _Search, document: Document) -> Loaded | None:
-    """The text; looked for again when a new version has just taken the old bytes away."""
+async def _layers(search: _Search, page: Sequence[Document]) -> Mapping[str, Layer]:
+    """What is hidden of each document."""
+    async with search.bench.db.read() as conn:
+        return await chunks.live_layers(conn, [document.id for document in page])
+
+
+async def _load(search: _Search, document: Document, layers: Mapping[str, Layer]) -> Loaded | None:
+    """The text as it may be shown; looked for again when a new version has just taken its place."""
+    layer = layers.get(document.id)
+    if layer is None:
+        return None  # it was removed meanwhile
+    if layer.generation != document.live_generation:
+        return await _load_newer(search, document)
     if document.canonical_sha256 is not None:
         try:
-            return document, (await search.bench.blobs.read(document.canonical_sha256)).decode()
+            text = (await search.bench.blobs.read(document.canonical_sha256)).decode()
         except DataLost:
-            async with search.bench.db.read() as conn:
-                newer = await documents.get_document(conn, document.id)
-            if newer is not None and newer.canonical_sha256 != document.canonical_sha256:
-                return await _load(search, newer)
+            return await _load_newer(search, document)
+        hidden = not search.wanted.verbatim and layer.redactions
+        return document, await asyncio.to_thread(shown_text, text, layer) if hidden else text
     search.without_text += 1
+    return None
+
+
+async def _load_newer(search: _Search, document: Document) -> Loaded | None:
+    async with search.bench.db.read() as conn:
+        newer = await documents.get_document(conn, document.id)
+    if newer is not None and newer.live_generation != document.live_generation:
+        return await _load(search, newer, await _layers(search, [newer]))
+    search.without_text += newer is not None
     return None
 
 

@@ -7,13 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kosmos.accounts.access import require_document
 from kosmos.db import assets, chunks, jobs, versions
 from kosmos.db.jobs import JobFilter
-from kosmos.domain.accounts import Principal
+from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.assets import Asset
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document
 from kosmos.domain.jobs import Job, Spent
 from kosmos.errors import DataLost
 from kosmos.tasks.extracts import read_notes
+from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_values
 from kosmos.tasks.workbench import Workbench
 
 _JOBS = 1000
@@ -40,6 +41,7 @@ async def view_document(bench: Workbench, who: Principal, document_id: str) -> O
         found = await assets.list_assets(conn, document.id, document.live_generation)
         count = await chunks.count_live_chunks(conn, document.id)
         work = await _all_jobs(conn, document.id)
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
     try:
         notes = await read_notes(bench, version.extract_sha256 if version else None)
     except DataLost:
@@ -47,8 +49,8 @@ async def view_document(bench: Workbench, who: Principal, document_id: str) -> O
     return Overview(
         document,
         version.converter if version else "",
-        tuple(notes),
-        tuple(found),
+        tuple(shown_values(notes, kinds)),
+        tuple(shown_assets(found, kinds)),
         count,
         tuple(work),
         sum((job.spent for job in work), start=Spent()),
@@ -56,12 +58,23 @@ async def view_document(bench: Workbench, who: Principal, document_id: str) -> O
 
 
 async def list_chunks(
-    bench: Workbench, who: Principal, document_id: str, *, after: int = -1, limit: int = 100
+    bench: Workbench,
+    who: Principal,
+    document_id: str,
+    *,
+    after: int = -1,
+    limit: int = 100,
+    verbatim: bool = False,
 ) -> list[Chunk]:
-    """The live chunks behind a position, in the order of the text; parents come before their children."""
+    """The live chunks behind a position, in the order of the text; parents come before their children.
+
+    Their text is the one that may be shown; owners may have it verbatim.
+    """
+    need = Role.OWNER if verbatim else Role.VIEWER
     async with bench.db.read() as conn:
-        document = await require_document(conn, who, document_id)
-        return await chunks.page_live_chunks(conn, document.id, after=after, limit=limit)
+        document = await require_document(conn, who, document_id, need=need)
+        found = await chunks.page_live_chunks(conn, document.id, after=after, limit=limit)
+    return found if verbatim else shown_chunks(found)
 
 
 async def _all_jobs(conn: AsyncConnection, document_id: str) -> list[Job]:

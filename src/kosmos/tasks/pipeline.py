@@ -15,10 +15,14 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.chunking.coverage import join_chunks, reuse_chunks
+from kosmos.chunking.hiding import carry_redactions, hide_summaries, show_part
+from kosmos.chunking.redaction import Kinds, find_redactions, keep_kinds, merge_redactions, redactions_of
 from kosmos.chunking.structure import chunk_by_structure
 from kosmos.db import assets, chunks, documents, versions
 from kosmos.domain.chunks import Chunk, ChunkDraft
 from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
+from kosmos.domain.extracts import Origin
+from kosmos.domain.redactions import Redaction, RedactionSource, dump_redactions, load_redactions
 from kosmos.errors import Conflict, DataLost, LeaseLost
 from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.reading import page_of_line
@@ -29,9 +33,11 @@ from kosmos.store.rows import IndexRow
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.generations import newest_version, open_version, still_draft, superseded
 from kosmos.tasks.keeping import release_blobs
+from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_values
 from kosmos.tasks.workbench import Workbench
 
 CHUNKS_PER_BATCH = 200
+PAGES = ("page", "slide")
 _CHUNK_IDS = uuid.UUID("6f0cbb1e-9a53-4c0e-8f0f-5b8f2f8f1f0e")
 Result = Mapping[str, Any] | None
 Stage = Callable[[Workbench, Run], Awaitable[Result]]
@@ -43,10 +49,11 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
     if version.canonical_sha256 is None:
         raise DataLost(f"{document.source} has no canonical text.", remedy="Process it first.")
     text = (await bench.blobs.read(version.canonical_sha256)).decode()
-    drafts = await asyncio.to_thread(lambda: chunk_by_structure(text, parse_blocks(text)))
-    before = await _before(run, document)
-    made = number_chunks(document, drafts, version.generation, before)
-    made = await _with_pages(bench, version, made)
+    origins = await read_origins(bench, version.extract_sha256)
+    before, kinds = await _before(run, document)
+    drafts, hidden = await asyncio.to_thread(_chunk_text, text, origins, before, kinds)
+    made = number_chunks(document, drafts, version.generation, before, hidden=hidden)
+    made = _with_pages(origins, made)
     for done in range(run.progress.get("current_chunk", 0), len(made), CHUNKS_PER_BATCH):
         batch = made[done : done + CHUNKS_PER_BATCH]
         progress = {
@@ -63,18 +70,40 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
     return {"generation": version.generation, "chunks": len(made), "reused": reused}
 
 
-async def _before(run: Run, document: Document) -> list[Chunk]:
-    """The chunks that readers see now; none while the first version is made."""
+def _chunk_text(
+    text: str, origins: Sequence[Origin], before: Sequence[Chunk], kinds: Kinds
+) -> tuple[list[ChunkDraft], tuple[Redaction, ...]]:
+    """The drafts of a text and what is hidden of it: what detectors find, and what was hidden by others."""
+    found = find_redactions(text, page_starts(origins), kinds)
+    hidden = merge_redactions([*found, *keep_kinds(_carried(before, text), kinds)])
+    return hide_summaries(chunk_by_structure(text, parse_blocks(text)), hidden), hidden
+
+
+def _carried(before: Sequence[Chunk], text: str) -> list[Redaction]:
+    """What people and models have hidden of the version before: no detector would find it again."""
+    layer = merge_redactions(item for chunk in before for item in load_redactions(chunk.redaction))
+    kept = [item for item in layer if item.source is not RedactionSource.DETECTOR]
+    return carry_redactions(join_chunks(before), kept, text) if kept else []
+
+
+async def _before(run: Run, document: Document) -> tuple[list[Chunk], Kinds]:
+    """The chunks that readers see now, none while the first version is made, and what the space hides."""
+    async with run.db.glance() as conn:
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
     if document.live_generation == 0:
-        return []
+        return [], kinds
     async with run.db.read() as conn:
-        return await chunks.live_chunks(conn, document.id)
+        return await chunks.live_chunks(conn, document.id), kinds
 
 
-async def _with_pages(bench: Workbench, version: DocumentVersion, made: list[Chunk]) -> list[Chunk]:
+def page_starts(origins: Sequence[Origin]) -> list[int]:
+    """The lines at which pages or slides begin."""
+    return [origin.line for origin in origins if origin.kind in PAGES]
+
+
+def _with_pages(origins: Sequence[Origin], made: list[Chunk]) -> list[Chunk]:
     """The chunks with the page on which each begins, where the text has pages."""
-    origins = await read_origins(bench, version.extract_sha256)
-    if not any(origin.kind in ("page", "slide") for origin in origins):
+    if not page_starts(origins):
         return made
     pages = {chunk.start_line: page_of_line(origins, chunk.start_line) for chunk in made}
     return [replace(item, metadata={**item.metadata, "page": pages[item.start_line]}) for item in made]
@@ -85,18 +114,19 @@ async def index_document(bench: Workbench, run: Run) -> Result:
     document, version = await newest_version(run)
     async with run.db.glance() as conn:
         found = await chunks.generation_chunks(conn, document.id, version.generation)
-        described = await describe_chunks(conn, document.id, version.generation, found)
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
+        described = await describe_chunks(conn, document.id, version.generation, found, kinds=kinds)
     if hashlib.sha256(join_chunks(found).encode()).hexdigest() != version.canonical_sha256:
         raise Conflict(
             f"The chunks of {document.source} do not make up its {version.line_count} lines.",
             remedy="Chunk it again.",
         )
-    live = _live(document, version)
+    live = _live(document, version, kinds)
     collection = collection_of(document.space_id)
-    rows = await asyncio.to_thread(index_rows, live, found, described)
+    rows = await asyncio.to_thread(lambda: index_rows(live, shown_chunks(found), described))
     await bench.store.upsert(collection, rows)
     try:
-        left = await _switch(run, document, version, found)
+        left = await _switch(run, document, live, found)
     except (LeaseLost, Conflict):
         await _take_back(bench, document, version, rows)
         raise
@@ -108,10 +138,11 @@ async def index_document(bench: Workbench, run: Run) -> Result:
 
 
 async def describe_chunks(
-    conn: AsyncConnection, document_id: str, generation: int, found: Sequence[Chunk]
+    conn: AsyncConnection, document_id: str, generation: int, found: Sequence[Chunk], *, kinds: Kinds
 ) -> dict[str, str]:
-    """What the figures of each chunk show, where somebody has looked at them."""
+    """What the figures of each chunk show, as it may be shown, where somebody has looked at them."""
     shown = [item for item in await assets.list_assets(conn, document_id, generation) if item.description]
+    shown = shown_assets(shown, kinds)
     described: dict[str, str] = {}
     for item in shown:
         for chunk in found:
@@ -120,21 +151,19 @@ async def describe_chunks(
     return described
 
 
-async def _switch(
-    run: Run, document: Document, version: DocumentVersion, found: Sequence[Chunk]
-) -> list[str]:
+async def _switch(run: Run, document: Document, live: Document, found: Sequence[Chunk]) -> list[str]:
     """Let readers see this version; the blobs of what it replaces. Nothing changes when they do already."""
     same = {"draft_generation": document.draft_generation, "live_generation": document.live_generation}
-    again = document.live_generation == version.generation
-    changes = {} if again else _columns(_live(document, version))
+    again = document.live_generation == live.live_generation
+    changes = {} if again else _columns(live)
     async with run.batch({"current": len(found), "total": len(found)}) as conn:
         if not await documents.update_document(conn, document.id, changes, run.clock(), only_if=same):
             raise superseded(document)
         if again:
             return []
-        keep = frozenset({version.generation})
-        await chunks.delete_generations(conn, document.id, keep=version.generation)
-        await assets.link_chunks(conn, await _shown_assets(conn, document, version, found))
+        keep = frozenset({live.live_generation})
+        await chunks.delete_generations(conn, document.id, keep=live.live_generation)
+        await assets.link_chunks(conn, await _linked_assets(conn, live, found))
         left = await versions.delete_versions(conn, document.id, keep=keep)
         left += await assets.delete_assets(conn, document.id, keep=keep)
     return [*left, *(sha for sha in (document.original_sha256, document.canonical_sha256) if sha)]
@@ -153,11 +182,11 @@ async def _take_back(
     await bench.store.delete(collection_of(document.space_id), In("pk", dead))
 
 
-async def _shown_assets(
-    conn: AsyncConnection, document: Document, version: DocumentVersion, found: Sequence[Chunk]
+async def _linked_assets(
+    conn: AsyncConnection, live: Document, found: Sequence[Chunk]
 ) -> list[tuple[str, str]]:
     """Which chunk shows which asset."""
-    shown = await assets.list_assets(conn, document.id, version.generation)
+    shown = await assets.list_assets(conn, live.id, live.live_generation)
     return [
         (chunk.id, item.id)
         for item in shown
@@ -166,15 +195,16 @@ async def _shown_assets(
     ]
 
 
-def _live(document: Document, version: DocumentVersion) -> Document:
-    """The document as it is once this version is live."""
+def _live(document: Document, version: DocumentVersion, kinds: Kinds) -> Document:
+    """The document as it is once this version is live; what it shows of itself hides what its text hides."""
+    shown = {name: shown_values(getattr(version, name), kinds) for name in ("title", "metadata")}
     return replace(
         document,
         status=DocumentStatus.READY,
         error=None,
         live_generation=version.generation,
         draft_generation=None,
-        **{name: getattr(version, name) for name in _VERSIONED},
+        **{name: getattr(version, name) for name in _VERSIONED} | shown,
     )
 
 
@@ -202,10 +232,15 @@ def _columns(live: Document) -> dict[str, Any]:
 
 
 def number_chunks(
-    document: Document, drafts: Sequence[ChunkDraft], generation: int, before: Sequence[Chunk] = ()
+    document: Document,
+    drafts: Sequence[ChunkDraft],
+    generation: int,
+    before: Sequence[Chunk] = (),
+    *,
+    hidden: Sequence[Redaction] = (),
 ) -> list[Chunk]:
-    """Drafts with identities: a chunk that was there before keeps its id and summary; a new one gets an
-    id that is the same whenever it is made again."""
+    """Drafts with identities: a chunk that was there before keeps its id and, where as much of it may be
+    shown as then, its summary; a new one gets an id that is the same whenever it is made again."""
     reused = reuse_chunks(before, drafts) if before else {}
     ids = [
         reused[position].id
@@ -225,8 +260,8 @@ def number_chunks(
             start_line=draft.start_line,
             end_line=draft.end_line,
             raw_content=draft.raw_content,
-            summary=reused[position].summary if position in reused else draft.summary,
-            redaction=reused[position].redaction if position in reused else None,
+            summary=_summary(draft, reused.get(position), hidden),
+            redaction=dump_redactions(redactions_of(hidden, draft.start_line, draft.end_line)),
             token_count=draft.token_count,
             position=position,
             from_split=draft.from_split,
@@ -235,3 +270,14 @@ def number_chunks(
         )
         for position, draft in enumerate(drafts)
     ]
+
+
+def _summary(draft: ChunkDraft, known: Chunk | None, hidden: Sequence[Redaction]) -> str:
+    """What is said of a chunk. What was said of it before may tell what is hidden since."""
+    if known is None:
+        return draft.summary
+    now = redactions_of(hidden, draft.start_line, draft.end_line)
+    if not now and known.redaction is None:
+        return known.summary
+    same = show_part(draft, now) == show_part(known, load_redactions(known.redaction))
+    return known.summary if same else draft.summary

@@ -12,10 +12,10 @@ from typing import Any
 
 from kosmos.accounts.access import require_space
 from kosmos.chunking.indexer import Index, can_run_at_once, hidden_of, marked_outline
-from kosmos.chunking.indexer_batches import next_region, plan_regions
+from kosmos.chunking.indexer_batches import Limits, next_region, plan_regions
 from kosmos.chunking.indexer_ladder import Fallback, Filed, Policy, file_region
 from kosmos.chunking.indexer_sheet import Sheet, lay_out
-from kosmos.chunking.redaction import find_redactions, redactions_of
+from kosmos.chunking.redaction import find_redactions
 from kosmos.chunking.rules import as_drafts, check_chunks
 from kosmos.db import assets, chunks
 from kosmos.domain.accounts import Role
@@ -23,7 +23,8 @@ from kosmos.domain.assets import AnalysisStatus
 from kosmos.domain.chunks import Chunk, ChunkDraft
 from kosmos.domain.documents import Document, DocumentVersion
 from kosmos.domain.extracts import Origin
-from kosmos.domain.redactions import Redaction, dump_redactions
+from kosmos.domain.redactions import Redaction
+from kosmos.domain.space_settings import read_settings
 from kosmos.errors import DataLost, ProviderError
 from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.reading import page_of_line
@@ -31,11 +32,9 @@ from kosmos.jobs.run import Run
 from kosmos.tasks.acting import initiator_of
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.generations import open_version, still_draft
-from kosmos.tasks.pipeline import Result, number_chunks
+from kosmos.tasks.pipeline import Result, number_chunks, page_starts
 from kosmos.tasks.pointing_desk import Desk, open_desk
 from kosmos.tasks.workbench import Workbench
-
-_PAGES = ("page", "slide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +49,17 @@ class Task:
     origins: Sequence[Origin]
     before: Sequence[Chunk]  # the live chunks
     policy: Policy
+    most_at_once: int | None  # None: as many as the credential allows
 
     def chunks_of(self, drafts: Sequence[ChunkDraft], first: int, hidden: Sequence[Redaction]) -> list[Chunk]:
         """The drafts from a position on as chunks: known ones keep their id, not what was said of them."""
-        numbered = number_chunks(self.document, drafts, self.version.generation, self.before)[first:]
-        paged = any(origin.kind in _PAGES for origin in self.origins)
+        generation = self.version.generation
+        numbered = number_chunks(self.document, drafts, generation, self.before, hidden=hidden)[first:]
+        paged = bool(page_starts(self.origins))
         made = []
         for chunk, draft in zip(numbered, drafts[first:], strict=True):
             page = {"page": page_of_line(self.origins, draft.start_line)} if paged else {}
-            redaction = dump_redactions(redactions_of(hidden, draft.start_line, draft.end_line))
-            metadata = {**draft.metadata, **page}
-            made.append(replace(chunk, summary=draft.summary, redaction=redaction, metadata=metadata))
+            made.append(replace(chunk, summary=draft.summary, metadata={**draft.metadata, **page}))
         return made
 
 
@@ -73,8 +72,9 @@ async def point_document(bench: Workbench, run: Run) -> Result:
     index = Index.resume(task.sheet, as_drafts(stored))
     work = _Work(task, desk, index, run.progress.get("tally", {}))
     if task.text:
-        if desk.width > 1 and can_run_at_once(task.sheet):
-            await work.file_at_once(desk.width)
+        width = min(desk.width, task.most_at_once or desk.width)
+        if width > 1 and can_run_at_once(task.sheet):
+            await work.file_at_once(width)
         else:
             await work.file_in_turn()
     check_whole(task, index.drafts)
@@ -96,23 +96,23 @@ async def open_task(bench: Workbench, run: Run) -> Task:
         space = (await require_space(conn, who, document.space_id, need=Role.EDITOR)).space
     done = [item for item in shown if item.analysis_status is AnalysisStatus.DONE and item.description]
     figures = {item.line: item.description or "" for item in done}
-    sheet = await asyncio.to_thread(_lay_out, text, version, origins, figures)
-    return Task(run, document, version, text, sheet, origins, before, _policy(space.settings))
+    wanted = read_settings(space.settings)
 
+    def prepare() -> Sheet:
+        hidden = find_redactions(text, page_starts(origins), wanted.hidden_kinds)
+        blocks = parse_blocks(text)
+        return lay_out(
+            text,
+            blocks,
+            title=version.title,
+            redactions=hidden,
+            figures=figures,
+            kinds=wanted.hidden_kinds,
+        )
 
-def _lay_out(
-    text: str, version: DocumentVersion, origins: Sequence[Origin], figures: Mapping[int, str]
-) -> Sheet:
-    pages = [origin.line for origin in origins if origin.kind in _PAGES]
-    hidden = find_redactions(text, pages)
-    return lay_out(text, parse_blocks(text), title=version.title, redactions=hidden, figures=figures)
-
-
-def _policy(settings: Mapping[str, Any]) -> Policy:
-    """What the space wants where a model fails; structure unless it says otherwise."""
-    chunking = settings.get("chunking")
-    wanted = chunking.get("fallback") if isinstance(chunking, dict) else None
-    return Policy(Fallback.SENTINEL if wanted == Fallback.SENTINEL else Fallback.STRUCTURE)
+    policy = Policy(Fallback(wanted.fallback), Limits(lines=wanted.batch_lines))
+    sheet = await asyncio.to_thread(prepare)
+    return Task(run, document, version, text, sheet, origins, before, policy, wanted.parallel_batches)
 
 
 def check_whole(task: Task, drafts: Sequence[ChunkDraft]) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from kosmos.accounts.access import require_document
 from kosmos.db import versions
-from kosmos.domain.accounts import Principal
+from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.documents import Document
 from kosmos.domain.extracts import Origin
 from kosmos.errors import Conflict, DataLost, InvalidInput
 from kosmos.ingest.reading import lines_of_heading, lines_of_page, read_lines
 from kosmos.ingest.tree import parse_tree
 from kosmos.tasks.extracts import read_origins
+from kosmos.tasks.showing import open_live
 from kosmos.tasks.workbench import Workbench
 
 MAX_LINES = 5000
@@ -68,33 +69,48 @@ class OpenText:
 
 
 async def read_place(
-    bench: Workbench, who: Principal, document_id: str, place: Place, *, most: int | None = MAX_LINES
+    bench: Workbench,
+    who: Principal,
+    document_id: str,
+    place: Place,
+    *,
+    most: int | None = MAX_LINES,
+    verbatim: bool = False,
 ) -> Reading:
-    """The lines at a place of the canonical text, at most so many."""
+    """The lines at a place of the canonical text, at most so many; owners may have them verbatim."""
     place.check()
-    opened = await open_text(bench, who, document_id)
+    opened = await open_text(bench, who, document_id, verbatim=verbatim)
     if opened.document.line_count == 0:
         return Reading(opened.document, 1, ())
     return await asyncio.to_thread(_read, opened, place, most)
 
 
-async def open_text(bench: Workbench, who: Principal, document_id: str) -> OpenText:
-    """The live text; looked up again when a new version has just taken the old bytes away."""
-    tried: str | None = None
+async def open_text(
+    bench: Workbench, who: Principal, document_id: str, *, verbatim: bool = False
+) -> OpenText:
+    """The live text as it may be shown, or verbatim for an owner of the space."""
+    need = Role.OWNER if verbatim else Role.VIEWER
+    tried: int | None = None
     while True:
-        async with bench.db.read() as conn:
-            document = await require_document(conn, who, document_id)
-            version = await versions.get_version(conn, document.id, document.live_generation)
-        sha256 = document.canonical_sha256
-        if sha256 is None:
-            raise _no_text(document)
+        document, text = await open_live(
+            bench,
+            lambda conn: require_document(conn, who, document_id, need=need),
+            missing=_no_text,
+            verbatim=verbatim,
+        )
         try:
-            origins = await read_origins(bench, version.extract_sha256 if version else None)
-            return OpenText(document, (await bench.blobs.read(sha256)).decode(), origins)
-        except DataLost:
-            if sha256 == tried:
+            return OpenText(document, text, await live_origins(bench, document))
+        except DataLost:  # a new version may have taken the place of this one since
+            if document.live_generation == tried:
                 raise
-            tried = sha256
+            tried = document.live_generation
+
+
+async def live_origins(bench: Workbench, document: Document) -> Sequence[Origin]:
+    """Where the lines of the live text came from."""
+    async with bench.db.read() as conn:
+        version = await versions.get_version(conn, document.id, document.live_generation)
+    return await read_origins(bench, version.extract_sha256 if version else None)
 
 
 def span_pages(origins: Sequence[Origin], start: int, end: int) -> tuple[PageSpan, ...]:

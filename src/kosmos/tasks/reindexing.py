@@ -6,14 +6,17 @@ from datetime import timedelta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.access import require_space
+from kosmos.chunking.redaction import Kinds
 from kosmos.db import chunks, documents
 from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document
 from kosmos.domain.ids import made_at
+from kosmos.domain.space_settings import read_settings
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
 from kosmos.store.filters import Filter, In
 from kosmos.tasks.pipeline import describe_chunks
+from kosmos.tasks.showing import shown_chunks
 from kosmos.tasks.workbench import Workbench
 
 BATCH = 100
@@ -25,18 +28,19 @@ async def reindex_space(
 ) -> int:
     """Write the rows of every live chunk again and drop dead ones; how many live rows there are then."""
     async with bench.db.read() as conn:
-        await require_space(conn, who, space_id, need=Role.EDITOR)
+        space = (await require_space(conn, who, space_id, need=Role.EDITOR)).space
+    kinds = read_settings(space.settings).hidden_kinds
     collection = collection_of(space_id)
     known: set[str] = set()
     rows, after = 0, ""
     while True:
         async with bench.db.read() as conn:
             batch = await documents.list_documents(conn, space_id, after=after, limit=BATCH)
-            found = [(document, *await _live(conn, document)) for document in batch]
+            found = [(document, *await _live(conn, document, kinds)) for document in batch]
         if not batch:
             break
         for document, its_chunks, described in found:
-            fresh = index_rows(document, its_chunks, described)
+            fresh = index_rows(document, shown_chunks(its_chunks), described)
             await bench.store.upsert(collection, fresh)
             await bench.store.delete(collection, dead_rows(document, fresh))
             known.add(document.id)
@@ -47,9 +51,11 @@ async def reindex_space(
     return rows
 
 
-async def _live(conn: AsyncConnection, document: Document) -> tuple[list[Chunk], dict[str, str]]:
+async def _live(
+    conn: AsyncConnection, document: Document, kinds: Kinds
+) -> tuple[list[Chunk], dict[str, str]]:
     live = await chunks.live_chunks(conn, document.id)
-    return live, await describe_chunks(conn, document.id, document.live_generation, live)
+    return live, await describe_chunks(conn, document.id, document.live_generation, live, kinds=kinds)
 
 
 async def _orphans(bench: Workbench, collection: str, known: set[str]) -> Filter:

@@ -93,6 +93,11 @@ IN_SPACE: dict[str, tuple[Role, Scope, Act]] = {
         ADMIN,
         lambda s, w: spaces.change_space(s.conn, w, s.space_id, changes={"name": "new"}, now=NOW),
     ),
+    "set_settings": (
+        OWNER,
+        ADMIN,
+        lambda s, w: spaces.set_settings(s.conn, w, s.space_id, changes={"redaction": "off"}, now=NOW),
+    ),
     "list_members": (VIEWER, READ, lambda s, w: spaces.list_members(s.conn, w, s.space_id)),
     "put_member": (
         OWNER,
