@@ -122,6 +122,14 @@ class ProviderRejected(ProviderError):
     """The model provider refused the request; asking again will not help."""
 
 
+class CredentialUnusable(ProviderRejected):
+    """The model provider does not take the key, or does not know the model: no request will succeed."""
+
+
+class ModelUnfit(ProviderError):
+    """The answers of the model cannot be used; another one may do better."""
+
+
 class NoCredential(ProviderError):
     """No credential of the needed type is configured."""
 

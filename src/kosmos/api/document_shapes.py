@@ -1,15 +1,18 @@
 """The forms in which documents, their parts and their lines leave over HTTP."""
 
+from collections import Counter
+
 from pydantic import BaseModel, Field
 
 from kosmos.api.job_shapes import AnId, JobOut, SpentOut
 from kosmos.api.shapes import DocumentOut, Form, Shape, SpaceId
 from kosmos.domain.assets import AnalysisStatus
 from kosmos.domain.chunks import Chunk, ChunkType
+from kosmos.domain.redactions import load_redactions
 from kosmos.tasks.adding import Added, Outcome
 from kosmos.tasks.grep import SECONDS, Wanted
 from kosmos.tasks.overview import Overview
-from kosmos.tasks.reading import Reading
+from kosmos.tasks.reading import Place, Reading
 
 
 class AddedOut(Shape):
@@ -56,7 +59,11 @@ class AssetOut(Shape):
 
 
 class ChunkOut(Shape):
-    """A chunk: exactly the lines `start_line` to `end_line` of the text, below the chunk `parent_id`."""
+    """A chunk: exactly the lines `start_line` to `end_line` of the text, below the chunk `parent_id`.
+
+    `hidden` counts by kind what is hidden in it. One of type `error` stands for lines that could not be
+    chunked; its summary says why.
+    """
 
     id: str
     parent_id: str | None
@@ -69,12 +76,20 @@ class ChunkOut(Shape):
     text: str
     summary: str
     token_count: int
+    hidden: dict[str, int]
 
     @classmethod
     def of(cls, chunk: Chunk) -> "ChunkOut":
         """From a stored chunk."""
-        known = {name: getattr(chunk, name) for name in cls.model_fields if name not in ("page", "text")}
-        return cls(**known, page=chunk.metadata.get("page"), text=chunk.raw_content)
+        derived = ("page", "text", "hidden")
+        known = {name: getattr(chunk, name) for name in cls.model_fields if name not in derived}
+        hidden = Counter(str(item.kind) for item in load_redactions(chunk.redaction))
+        return cls(
+            **known,
+            page=chunk.metadata.get("page"),
+            text=chunk.raw_content,
+            hidden=dict(sorted(hidden.items())),
+        )
 
 
 class OverviewOut(Shape):
@@ -92,6 +107,25 @@ class OverviewOut(Shape):
     def of(cls, view: Overview) -> "OverviewOut":
         """From a view of the document."""
         return cls.model_validate(view)
+
+
+class PlaceIn(Form):
+    """Where to read: lines, a page, or a heading."""
+
+    start: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    end: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    page: int | None = Field(default=None, ge=1, le=2**31 - 1, description="Page or slide of the original.")
+    heading: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="Words of a heading, `Setup > Linux` for one below another, or `#anchor`.",
+        examples=["Setup > Linux"],
+    )
+    verbatim: bool = Field(default=False, description="Also what is hidden. Owners only.")
+
+    def place(self) -> Place:
+        """As the tasks want it."""
+        return Place(start=self.start, end=self.end, page=self.page, heading=self.heading)
 
 
 class PageSpanOut(Shape):
@@ -141,6 +175,10 @@ class GrepIn(Form):
     context: int = Field(default=0, description="Lines to show before and after each match.")
     max_matches: int = Field(default=200, description="Stop after so many matching lines.")
     seconds: float = Field(default=SECONDS, allow_inf_nan=False, description="Stop after so long.")
+    verbatim: bool = Field(
+        default=False,
+        description="Also what is hidden: in a document, or in spaces that are named. Owners only.",
+    )
 
     def wanted(self) -> Wanted:
         """As the tasks want it."""

@@ -1,6 +1,6 @@
 """Routes: documents, what they were made of and what they consist of."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
@@ -17,6 +17,12 @@ Filename = Annotated[
     str | None, Query(description="Name of the file, when it is the whole body.", examples=["notes.md"])
 ]
 
+Producer = Annotated[
+    Literal["structure", "indexer"] | None,
+    Query(description="Who finds the chunks. Default: the setting `chunking.producer` of the space."),
+]
+Verbatim = Annotated[bool, Query(description="Also what is hidden. Owners only.")]
+
 
 @router.get("/spaces/{space_id}/documents")
 async def list_documents(
@@ -32,7 +38,12 @@ async def list_documents(
 
 @router.post("/spaces/{space_id}/documents", status_code=201, openapi_extra=BODY)
 async def upload_documents(
-    app: TheApp, who: Caller, space_id: Id, request: Request, filename: Filename = None
+    app: TheApp,
+    who: Caller,
+    space_id: Id,
+    request: Request,
+    filename: Filename = None,
+    producer: Producer = None,
 ) -> UploadedOut:
     """Add files: a form with one part for each, or one file as the body with `?filename=`. Editors only.
 
@@ -40,11 +51,11 @@ async def upload_documents(
     last one of a document to see it become READY. All files of a request together are limited by
     KOSMOS_MAX_FILE_BYTES.
     """
-    await uploading.check_upload(app.bench, who, space_id)
+    await uploading.check_upload(app.bench, who, space_id, producer=producer)
     most = app.settings.max_file_bytes
     with uploading.open_inbox(app.settings.home, most) as inbox:
         await receive_files(request, inbox, filename=filename, most=most)
-        done = await uploading.add_arrivals(app.bench, who, space_id, inbox.arrivals)
+        done = await uploading.add_arrivals(app.bench, who, space_id, inbox.arrivals, producer=producer)
     return UploadedOut(
         added=[AddedOut.of(item) for item in done.added],
         refused=[RefusedOut.model_validate(item) for item in done.refused],
@@ -95,9 +106,12 @@ async def list_chunks(
     document_id: Id,
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="Position of the last one seen.")] = -1,
     limit: Limit = 100,
+    verbatim: Verbatim = False,
 ) -> Page[ChunkOut]:
     """The chunks of a document in the order of its text: a tree, each below its `parent_id`."""
-    found = await overview.list_chunks(app.bench, who, document_id, after=after, limit=limit)
+    found = await overview.list_chunks(
+        app.bench, who, document_id, after=after, limit=limit, verbatim=verbatim
+    )
     return Page(
         items=[ChunkOut.of(item) for item in found],
         next=str(found[-1].position) if len(found) == limit else None,

@@ -5,37 +5,24 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from kosmos.api.callers import Caller, Id, TheApp
-from kosmos.api.document_shapes import FoundOut, GrepIn, LinesOut
+from kosmos.api.document_shapes import FoundOut, GrepIn, LinesOut, PlaceIn
 from kosmos.api.shapes import AnswerOut, AskIn, HitOut, Page, SearchIn
 from kosmos.tasks import asking, grep
-from kosmos.tasks.reading import Place, read_place
+from kosmos.tasks.reading import read_place
 
 router = APIRouter()
-Line = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
-PageNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Page or slide of the original.")]
-Heading = Annotated[
-    str | None,
-    Query(
-        max_length=1000,
-        description="Words of a heading, `Setup > Linux` for one below another, or `#anchor`.",
-        examples=["Setup > Linux"],
-    ),
-]
 
 
 @router.get("/documents/{document_id}/lines", tags=["documents"])
 async def read_lines(
-    app: TheApp,
-    who: Caller,
-    document_id: Id,
-    start: Line = None,
-    end: Line = None,
-    page: PageNumber = None,
-    heading: Heading = None,
+    app: TheApp, who: Caller, document_id: Id, query: Annotated[PlaceIn, Query()]
 ) -> LinesOut:
-    """Lines start..end of the canonical text, those of a page, or those below a heading; at most 5,000."""
-    place = Place(start=start, end=end, page=page, heading=heading)
-    return LinesOut.of(await read_place(app.bench, who, document_id, place))
+    """Lines start..end of the canonical text, those of a page, or those below a heading; at most 5,000.
+
+    What is hidden is replaced by marks like `⟦email⟧`; line numbers stay the same.
+    """
+    reading = await read_place(app.bench, who, document_id, query.place(), verbatim=query.verbatim)
+    return LinesOut.of(reading)
 
 
 @router.post("/grep", tags=["search"])

@@ -40,6 +40,7 @@ class Tally:
     halvings: int = 0
     fallbacks: int = 0
     sentinels: int = 0
+    answered: int = 0  # regions, or halves of them, that the model has filed
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -47,15 +48,20 @@ class Tally:
             self.halvings + other.halvings,
             self.fallbacks + other.fallbacks,
             self.sentinels + other.sentinels,
+            self.answered + other.answered,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered; `finish` is `length` where it was cut off."""
+    """What a model answered; `finish` is `length` where it was cut off.
+
+    `refusal` says why there is no answer at all: the provider does not take this very question.
+    """
 
     calls: Sequence[ToolCall]
     finish: str = ""
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ def _climb(
     question = replace(
         make_question(sheet, region, outline, tail=tail),
         fits=lambda calls: not read_answer(sheet, region, calls, tail=tail)[1],
+        lines=(region.start_line, region.end_line),
     )
     filed, error, asked = yield from _ask_twice(sheet, region, question, tail=tail)
     if filed is not None:
@@ -122,14 +129,13 @@ def _ask_twice(
     error = ""
     for asked in (1, 2):
         reply = yield question
+        if reply.refusal:  # it would be refused again; a part of it may not
+            return None, reply.refusal, asked
         pointed, violations = read_answer(sheet, region, reply.calls, tail=tail)
         if not violations:
             parts = file_answer(sheet, region, pointed)
-            return (
-                Filed(tuple(parts), parts[-1].end_line, pointed.redactions, Tally(reasks=asked - 1)),
-                "",
-                asked,
-            )
+            tally = Tally(reasks=asked - 1, answered=1)
+            return Filed(tuple(parts), parts[-1].end_line, pointed.redactions, tally), "", asked
         error = violations[0]
         if reply.finish == "length":  # the same question would be cut off again; a smaller one may not
             return None, f"the answer was cut off; {error}", asked

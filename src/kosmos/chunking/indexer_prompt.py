@@ -54,11 +54,12 @@ class Title:
 @dataclass(frozen=True, slots=True)
 class Question:
     """One request to a model. `fits` tells whether calls could be filed, so that a stored answer that
-    could not is not taken for good by another job."""
+    could not is not taken for good by another job; `lines` are those that it is about."""
 
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]]
     fits: Callable[[Sequence[ToolCall]], bool] = bool
+    lines: tuple[int, int] | None = None
 
 
 def make_question(sheet: Sheet, region: Region, outline: Sequence[Title], *, tail: bool = False) -> Question:

@@ -408,6 +408,18 @@ async def wake_dependants(conn: AsyncConnection, ended: Sequence[str], now: date
     return (await conn.execute(_WAKE, {"ids": list(ended), "now": now})).rowcount
 
 
+async def failed_dependants(conn: AsyncConnection, job_id: str) -> list[str]:
+    """Jobs that failed without ever having begun, since this one that they waited for did not complete."""
+    query = (
+        sa.select(job.c.id)
+        .join(job_dependency, job_dependency.c.job_id == job.c.id)
+        .where(job_dependency.c.depends_on_id == job_id, job_dependency.c.on_failure == OnFailure.FAIL.value)
+        .where(job.c.status == JobStatus.FAILED.value, job.c.reason.contains(job_id))
+        .order_by(job.c.id)
+    )
+    return list((await conn.execute(query)).scalars())
+
+
 async def move(
     conn: AsyncConnection,
     job_id: str,

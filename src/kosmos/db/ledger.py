@@ -31,8 +31,9 @@ class About:
     def clause(self) -> sa.ColumnElement[bool]:
         """The condition on the table."""
         for name in ("job_id", "document_id", "space_id"):
-            if (value := getattr(self, name)) is not None:
-                return ledger.c[name] == value
+            value: str | None = getattr(self, name)
+            if value is not None:
+                return sa.and_(ledger.c[name] == value)
         return sa.false()
 
 

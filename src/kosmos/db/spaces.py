@@ -36,9 +36,7 @@ _VIEW = hot(
         space_member.c.user_id == sa.bindparam("viewer"), knowledge_space.c.id == sa.bindparam("space")
     )
 )
-_SETTINGS = hot(
-    sa.select(knowledge_space.c.settings).where(knowledge_space.c.id == sa.bindparam("space"))
-)
+_SETTINGS = hot(sa.select(knowledge_space.c.settings).where(knowledge_space.c.id == sa.bindparam("space")))
 
 
 def _views(user_id: str) -> sa.Select[*tuple[Any, ...]]:

@@ -1,6 +1,6 @@
 """The ledger: what each call of a model took, and sums over calls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kosmos.domain.jobs import Spent
@@ -34,7 +34,7 @@ class Sum:
     """Many calls together; `unpriced` of them are not in the cost, since nobody knows what they cost."""
 
     calls: int = 0
-    spent: Spent = Spent()
+    spent: Spent = field(default_factory=Spent)
     unpriced: int = 0
 
     def __add__(self, other: "Sum") -> "Sum":

@@ -1,6 +1,8 @@
 """Pause, resume, cancel, retry: what people do to jobs."""
 
+import contextlib
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -54,8 +56,22 @@ async def cancel(
 
 
 async def retry(conn: AsyncConnection, job_id: str, now: datetime) -> Job:
-    """Let a failed or cancelled job go on from its last progress."""
-    values = {
+    """Let a failed or cancelled job go on from its last progress, and those that failed with it after it."""
+    allowed = (JobStatus.FAILED, JobStatus.CANCELLED)
+    try:
+        moved = await table.move(conn, job_id, allowed=allowed, values=_anew(now), now=now)
+    except sa.exc.IntegrityError:  # of the index over the dedupe keys of jobs that have not ended
+        raise Conflict(
+            "Another job has been made for the same work.", remedy="Wait for that one: kosmos jobs list"
+        ) from None
+    if moved:
+        await _revive(conn, job_id, now)
+        return await _present(conn, job_id)
+    raise _refusal(await _present(conn, job_id), "retried")
+
+
+def _anew(now: datetime) -> dict[str, Any]:
+    return {
         "status": JobStatus.PENDING.value,
         "reason": None,
         "due_at": now,
@@ -64,16 +80,17 @@ async def retry(conn: AsyncConnection, job_id: str, now: datetime) -> Job:
         "deadline_at": None,
         "started_at": None,
     }
-    allowed = (JobStatus.FAILED, JobStatus.CANCELLED)
-    try:
-        moved = await table.move(conn, job_id, allowed=allowed, values=values, now=now)
-    except sa.exc.IntegrityError:  # of the index over the dedupe keys of jobs that have not ended
-        raise Conflict(
-            "Another job has been made for the same work.", remedy="Wait for that one: kosmos jobs list"
-        ) from None
-    if moved:
-        return await _present(conn, job_id)
-    raise _refusal(await _present(conn, job_id), "retried")
+
+
+async def _revive(conn: AsyncConnection, job_id: str, now: datetime) -> None:
+    """Let jobs wait again that failed only because this one did; one whose work another does stays so."""
+    waiting = [job_id]
+    while waiting:
+        for dependant in await table.failed_dependants(conn, waiting.pop()):
+            with contextlib.suppress(sa.exc.IntegrityError):
+                async with conn.begin_nested():
+                    await table.move(conn, dependant, allowed=(JobStatus.FAILED,), values=_anew(now), now=now)
+                waiting.append(dependant)
 
 
 async def _present(conn: AsyncConnection, job_id: str) -> Job:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from kosmos.domain.credentials import Credential, CredentialType
-from kosmos.errors import ProviderBusy, ProviderRejected, ProviderUnavailable
+from kosmos.errors import CredentialUnusable, ProviderBusy, ProviderRejected, ProviderUnavailable
 
 if TYPE_CHECKING:
     import openai
 
+_USELESS = frozenset({401, 402, 403, 404})  # whatever is asked: key, account, rights or model are wrong
 _NO_KEY = "none"  # local servers want no key, but the client insists on a value
 
 
@@ -74,15 +75,14 @@ async def named_errors(credential: Credential) -> AsyncIterator[None]:
             f"{who} cannot be reached at {credential.base_url}.", remedy=check
         ) from None
     except httpx2.InvalidURL:
-        raise ProviderRejected(f"{who} has an address that cannot be used.", remedy="Correct it.") from None
+        raise CredentialUnusable(f"{who} has an address that cannot be used.", remedy="Correct it.") from None
     except openai.AuthenticationError:
-        raise ProviderRejected(f"{who} refused the key.", remedy="Store a valid key for it.") from None
+        raise CredentialUnusable(f"{who} refused the key.", remedy="Store a valid key for it.") from None
     except openai.APIStatusError as error:
         if error.status_code >= 500:
             raise ProviderUnavailable(f"{who} failed with HTTP {error.status_code}.", remedy=check) from None
-        raise ProviderRejected(
-            f"{who} refused the request with HTTP {error.status_code}.", remedy=check
-        ) from None
+        kind = CredentialUnusable if error.status_code in _USELESS else ProviderRejected
+        raise kind(f"{who} refused the request with HTTP {error.status_code}.", remedy=check) from None
     except (openai.APIError, ValueError, AttributeError, TypeError, LookupError):
         raise ProviderUnavailable(f"{who} gave an answer that cannot be read.", remedy=check) from None
 

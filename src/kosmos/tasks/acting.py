@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from kosmos.accounts.credentials import candidates
 from kosmos.db import users
 from kosmos.domain.accounts import Principal, Scope
@@ -27,10 +29,26 @@ async def models_for(
 ) -> list[Credential]:
     """The credentials of a type in the order in which to try them; NoCredential when there are none."""
     async with bench.db.glance() as conn:
-        found = await candidates(conn, who, kind, space_id=space_id, rng=bench.rng)
+        return await find_models(bench, conn, who, kind, space_id=space_id, purpose=purpose)
+
+
+async def find_models(
+    bench: Workbench,
+    conn: AsyncConnection,
+    who: Principal,
+    kind: CredentialType,
+    *,
+    space_id: str | None,
+    purpose: str,
+) -> list[Credential]:
+    """The same inside a transaction. Where there is no small model, a large one does its work."""
+    found = await candidates(conn, who, kind, space_id=space_id, rng=bench.rng)
+    if not found and kind is CredentialType.SLM:
+        found = await candidates(conn, who, CredentialType.LLM, space_id=space_id, rng=bench.rng)
     if not found:
+        either = f"{kind} or {CredentialType.LLM}" if kind is CredentialType.SLM else kind
         raise NoCredential(
-            f"{purpose} needs a credential of type {kind}, and there is none.",
+            f"{purpose} needs a credential of type {either}, and there is none.",
             remedy="Add one: kosmos credentials add NAME "
             f"--type {kind} --base-url URL --model MODEL --default",
         )

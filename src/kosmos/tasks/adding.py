@@ -12,6 +12,7 @@ from kosmos.domain.values import check_text
 from kosmos.errors import Conflict
 from kosmos.tasks.entering import Added, Outcome, Source, enter, find_unchanged
 from kosmos.tasks.job_types import make_registry
+from kosmos.tasks.producing import choose_producer
 from kosmos.tasks.workbench import Workbench
 
 __all__ = ["Added", "Outcome", "Source", "add_document"]
@@ -25,6 +26,8 @@ async def add_document(bench: Workbench, who: Principal, space_id: str, source: 
     digest = hashlib.sha256(source.data).hexdigest()
     if (same := await find_unchanged(bench, space_id, source.origin, digest)) is not None:
         return same
+    async with bench.db.glance() as conn:
+        await choose_producer(bench, conn, who, space_id, source.producer)  # before anything is stored
     await bench.blobs.put(source.data)
     try:
         async with bench.db.brief() as conn:

@@ -23,6 +23,7 @@ async def add_urls(
     urls: Sequence[str],
     *,
     report: AddReport,
+    producer: str | None = None,
     on_step: OnStep,
 ) -> None:
     """Fetch and add each address, and report on it; one that cannot be had does not stop the others."""
@@ -33,7 +34,7 @@ async def add_urls(
     entered: list[tuple[str, Added]] = []
     for url in dict.fromkeys(urls):
         try:
-            entered.append((url, await add_url(bench, who, space_id, url)))
+            entered.append((url, await add_url(bench, who, space_id, url, producer=producer)))
         except KosmosError as error:
             report.failed.append(PassedOver(url, f"{error.message} {error.remedy or ''}".strip()))
     last = [added.jobs[-1].id for _, added in entered if added.jobs]

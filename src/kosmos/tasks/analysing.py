@@ -24,6 +24,7 @@ from kosmos.llm.chat import complete
 from kosmos.llm.choice import with_failover
 from kosmos.prompts import load_prompt
 from kosmos.tasks.acting import initiator_of, models_for
+from kosmos.tasks.charging import charge_for, charged_batch
 from kosmos.tasks.generations import get_document, get_version
 from kosmos.tasks.showing import settings_of
 from kosmos.tasks.workbench import Workbench
@@ -113,12 +114,14 @@ async def _described(
     )
     run.spend(answer.spent)
     text = " ".join(answer.text.split()).replace("\x00", "")[:MAX_DESCRIPTION]
+    charge = charge_for(run, model, answer.spent, purpose="asset_analysis", lines=(asset.line, asset.line))
+    async with charged_batch(run, charge) as conn:
+        if text:
+            await model_answers.put_answer(
+                conn, key, kind="asset_analysis", model=model.model, answer=text, now=run.clock()
+            )
     if not text:
         raise ProviderUnavailable(f"{model.name} said nothing about a figure.")
-    async with run.batch() as conn:
-        await model_answers.put_answer(
-            conn, key, kind="asset_analysis", model=model.model, answer=text, now=run.clock()
-        )
     return text
 
 

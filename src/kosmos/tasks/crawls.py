@@ -25,6 +25,7 @@ from kosmos.tasks.crawl_plans import plan_as_json
 from kosmos.tasks.crawling import CRAWLING, crawl_lane
 from kosmos.tasks.following import Ended, follow_jobs
 from kosmos.tasks.job_types import make_registry
+from kosmos.tasks.producing import choose_producer
 from kosmos.tasks.workbench import Workbench
 
 MAX_JOBS = 1000
@@ -56,6 +57,7 @@ async def start_crawl(bench: Workbench, who: Principal, space_id: str, plan: Cra
     Guard(bench.fetcher.policy).target(start)
     async with bench.db.write() as conn:
         await require_space(conn, who, space_id, need=Role.EDITOR)
+        await choose_producer(bench, conn, who, space_id)  # its pages could not be chunked otherwise
         crawl = await crawls.find_crawl(conn, space_id, start)
         before = await job_table.find_open(conn, crawl_lane(crawl)["dedupe_key"]) if crawl else None
         if crawl is None or before is None:

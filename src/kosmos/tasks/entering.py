@@ -26,15 +26,11 @@ from kosmos.jobs import control
 from kosmos.jobs.creation import create_jobs
 from kosmos.jobs.registry import Registry
 from kosmos.tasks.keeping import hold_blob
+from kosmos.tasks.producing import Making, choose_producer
 from kosmos.tasks.workbench import Workbench
 
 SUPERSEDED = "A newer version was added."
-# The jobs that make a version, in their order, with what they are told.
-STEPS: Mapping[str, Mapping[str, Any]] = {
-    "document_processing": {},
-    "chunking": {"producer": "structure"},
-    "indexing": {},
-}
+STEPS = ("document_processing", "chunking", "indexing")  # the jobs that make a version, in their order
 
 
 class Outcome(StrEnum):
@@ -47,13 +43,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to add: where it came from, what to call it, its bytes, and what they do not say."""
+    """Something to add: where it came from, what to call it, its bytes, and what they do not say.
+
+    `producer` finds its chunks; None: that of the space.
+    """
 
     origin: str
     name: str
     data: bytes = field(repr=False)
     url: str | None = None
     hints: Mapping[str, Any] = field(default_factory=dict)
+    producer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +81,25 @@ async def enter(
         if (same := await _unchanged(bench, conn, known, digest)) is not None:
             return same
         known = await _supersede(bench, conn, known)
+    making = await choose_producer(bench, conn, who, space_id, source.producer)
     await hold_blob(bench, conn, digest, source.data)
     document = known or await _new_document(bench, conn, space_id, source, digest)
     generation = max(document.live_generation, document.draft_generation or 0) + 1
     await _take_over(bench, conn, document, generation)
     await versions.insert_version(conn, _version(bench, document, source, digest, generation))
-    jobs = await create_jobs(conn, registry, chain(document, who, generation), bench.clock())
+    jobs = await create_jobs(conn, registry, chain(document, who, generation, making), bench.clock())
     if any(job.context.get("generation") != generation for job in jobs):  # one that was made meanwhile
         raise _overtaken(document)
     live = document.live_generation > 0
     return Added(document, Outcome.UPDATED if live else Outcome.ADDED, tuple(jobs))
 
 
-def chain(document: Document, who: Principal, generation: int) -> list[NewJob]:
+def chain(document: Document, who: Principal, generation: int, making: Making) -> list[NewJob]:
     """The jobs that make a version of a document, each waiting for the one before it."""
     made: list[NewJob] = []
-    for name, context in STEPS.items():
+    for name in STEPS:
+        chunking = name == "chunking"
+        context = {"producer": making.producer} if chunking else {}
         made.append(
             NewJob(
                 type=name,
@@ -107,6 +110,7 @@ def chain(document: Document, who: Principal, generation: int) -> list[NewJob]:
                 dedupe_key=f"{name}:{document.id}",
                 context={**context, "generation": generation},
                 after=(made[-1].key,) if made else (),
+                **(making.lane if chunking else {}),
             )
         )
     return made
@@ -141,8 +145,7 @@ async def _making(conn: AsyncConnection, draft: DocumentVersion) -> tuple[Job, .
     ]
     states = await job_table.dependency_states(conn, [job.id for job in found])
     stuck = any(first.blocks_for_good for waits in states.values() for first in waits)
-    order = list(STEPS)
-    return () if stuck else tuple(sorted(found, key=lambda job: order.index(job.type)))
+    return () if stuck else tuple(sorted(found, key=lambda job: STEPS.index(job.type)))
 
 
 async def _supersede(bench: Workbench, conn: AsyncConnection, document: Document) -> Document | None:

@@ -14,6 +14,7 @@ from kosmos.ingest.archives import TAIL
 from kosmos.ingest.sniffing import HEAD, sniff
 from kosmos.tasks.adding import Added, Outcome, Source, add_document
 from kosmos.tasks.following import Ended, follow_jobs
+from kosmos.tasks.producing import choose_producer
 from kosmos.tasks.workbench import Workbench
 
 AHEAD = 200  # documents entered and not done yet: their bytes are stored, so waiting costs nothing
@@ -66,6 +67,7 @@ async def add_paths(
     paths: Sequence[Path],
     *,
     choice: Choice | None = None,
+    producer: str | None = None,
     on_step: OnStep,
 ) -> AddReport:
     """Add files and folders to a space that the caller may edit; one bad file does not stop the others.
@@ -74,6 +76,7 @@ async def add_paths(
     """
     async with bench.db.read() as conn:
         space_id = (await resolve_space(conn, who, space, need=Role.EDITOR)).space.id
+        await choose_producer(bench, conn, who, space_id, producer)  # what is missing is said once
     report = AddReport()
     found: list[tuple[Path, str]] = []
     walk = _Walk(choice or Choice(), report, bench.converter.limits.original_bytes)
@@ -83,7 +86,7 @@ async def add_paths(
     for path, name in found:
         try:
             data = await asyncio.to_thread(path.read_bytes)
-            source = Source(origin=path.as_uri(), name=name, data=data)
+            source = Source(origin=path.as_uri(), name=name, data=data, producer=producer)
             await adding.entered(_shown(path), await add_document(bench, who, space_id, source))
         except (KosmosError, OSError) as error:
             report.failed.append(PassedOver(_shown(path), _reason(error)))

@@ -23,9 +23,9 @@ from kosmos.tasks.crawling import CRAWLING, crawl_of, crawl_site
 from kosmos.tasks.pipeline import Stage, index_document
 from kosmos.tasks.pointing_retry import chunk_by_producer
 from kosmos.tasks.processing import process_document
+from kosmos.tasks.producing import INDEXER, WITHOUT, check_producer
 from kosmos.tasks.workbench import Workbench
 
-PRODUCERS = ("indexer", "structure")
 CHAIN = ("document_processing", "chunking", "indexing")
 Context = Mapping[str, Any]
 # What a job about a space is about, named by its context: what all jobs about it have in common.
@@ -42,12 +42,7 @@ def _vision(_context: Context) -> CredentialType | None:
 
 def _model_of_producer(context: Context) -> CredentialType | None:
     """The indexer is a model that points at lines; structure needs none."""
-    producer = context.get("producer", PRODUCERS[0])
-    if producer not in PRODUCERS:
-        raise InvalidInput(
-            f"There is no producer {producer!r}.", remedy=f"Use one of: {', '.join(PRODUCERS)}."
-        )
-    return CredentialType.SLM if producer == "indexer" else None
+    return CredentialType.SLM if check_producer(context.get("producer", INDEXER)) == INDEXER else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +127,7 @@ async def find_model(
     try:
         return (await models_for(bench, who, needed, space_id=space_id, purpose=purpose))[0]
     except NoCredential as error:
-        without = "; or chunk without a model: producer=structure" if kind.name == "chunking" else ""
+        without = WITHOUT if kind.name == "chunking" else ""
         raise NoCredential(error.message, remedy=f"{error.remedy}{without}") from None
 
 

@@ -25,7 +25,7 @@ from kosmos.domain.documents import Document, DocumentVersion
 from kosmos.domain.extracts import Origin
 from kosmos.domain.redactions import Redaction
 from kosmos.domain.space_settings import read_settings
-from kosmos.errors import DataLost, ProviderError
+from kosmos.errors import DataLost, ModelUnfit, ProviderError
 from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.reading import page_of_line
 from kosmos.jobs.run import Run
@@ -71,14 +71,22 @@ async def point_document(bench: Workbench, run: Run) -> Result:
         stored = await chunks.generation_chunks(conn, task.document.id, task.version.generation)
     index = Index.resume(task.sheet, as_drafts(stored))
     work = _Work(task, desk, index, run.progress.get("tally", {}))
-    if task.text:
-        width = min(desk.width, task.most_at_once or desk.width)
-        if width > 1 and can_run_at_once(task.sheet):
-            await work.file_at_once(width)
-        else:
-            await work.file_in_turn()
+    try:
+        await work.file_all()
+    except ModelUnfit:
+        await _begin_anew(task)  # a better model starts with the first line, not behind what this one left
+        raise
     check_whole(task, index.drafts)
     return result_of(task, index.drafts, work.tally())
+
+
+async def _begin_anew(task: Task) -> None:
+    """Forget what was filed and answered: the job can be retried as if it had done nothing."""
+    begun = task.run.progress.get("begun_anew", 0) + 1
+    start = {"current_line": 0, "generation": task.version.generation, "begun_anew": begun}
+    async with task.run.restart(start) as conn:
+        await still_draft(conn, task.run, task.version)
+        await chunks.delete_generations(conn, task.document.id, keep=task.document.live_generation)
 
 
 async def open_task(bench: Workbench, run: Run) -> Task:
@@ -144,6 +152,17 @@ class _Work:
         """What was done so far, before crashes too."""
         now = {"calls": self._desk.calls, "cached_answers": self._desk.cached, **asdict(self._index.tally)}
         return {name: count + self._counted.get(name, 0) for name, count in now.items()}
+
+    async def file_all(self) -> None:
+        """All regions that are not filed yet, as many at once as everybody allows."""
+        task, width = self._task, self._desk.width
+        width = min(width, task.most_at_once or width)
+        if not task.text:
+            return
+        if width > 1 and can_run_at_once(task.sheet):
+            await self.file_at_once(width)
+        else:
+            await self.file_in_turn()
 
     async def file_in_turn(self) -> None:
         """One region after the other; each may leave its last unit to the next."""

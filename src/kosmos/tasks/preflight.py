@@ -20,6 +20,8 @@ from kosmos.jobs.creation import MAX_CONTEXT
 from kosmos.llm.chat import cost_of
 from kosmos.tasks.acting import lane_of
 from kosmos.tasks.job_types import TaskType, find_model, task_type
+from kosmos.tasks.producing import INDEXER
+from kosmos.tasks.showing import settings_of
 from kosmos.tasks.workbench import Workbench
 
 PROMPT_TOKENS = 700  # what a batch carries besides its lines
@@ -71,6 +73,8 @@ async def prepare(bench: Workbench, who: Principal, request: JobRequest) -> Prep
             f"The context of a {kind.name} job cannot hold {unknown[0]!r}.", remedy=f"It may hold: {allowed}."
         )
     subject = await _subject(bench, who, kind, request)
+    if "producer" in kind.keys:
+        context = {"producer": await _producer(bench, subject.space_id, context), **context}
     model = await find_model(bench, who, kind, space_id=subject.space_id, context=context)
     new = NewJob(
         type=kind.name,
@@ -88,6 +92,14 @@ async def prepare(bench: Workbench, who: Principal, request: JobRequest) -> Prep
         return Prepared(new, Estimate(), ())
     estimate = await _estimate(bench, subject.document, model)
     return Prepared(new, estimate, await _hints(bench, kind, subject.document))
+
+
+async def _producer(bench: Workbench, space_id: str, context: Mapping[str, Any]) -> str:
+    """Who chunks where nobody says: whom the space wants; a region alone is a model's work."""
+    if context.get("region") is not None:
+        return INDEXER
+    async with bench.db.glance() as conn:
+        return (await settings_of(conn, space_id)).producer
 
 
 @dataclass(frozen=True, slots=True)

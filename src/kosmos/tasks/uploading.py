@@ -17,6 +17,7 @@ from kosmos.errors import InvalidInput, KosmosError, TooLarge
 from kosmos.ingest.archives import TAIL
 from kosmos.ingest.sniffing import HEAD, sniff
 from kosmos.tasks.adding import MAX_PATH, Added, Source, add_document
+from kosmos.tasks.producing import choose_producer
 from kosmos.tasks.workbench import Workbench
 
 MAX_FILES = 100
@@ -100,24 +101,32 @@ class Uploaded:
     refused: tuple[Refused, ...]
 
 
-async def check_upload(bench: Workbench, who: Principal, space_id: str) -> None:
-    """Refuse whoever may not add to a space, before anything is read."""
+async def check_upload(
+    bench: Workbench, who: Principal, space_id: str, *, producer: str | None = None
+) -> None:
+    """Refuse whoever may not add to a space, or what could not be chunked, before anything is read."""
     async with bench.db.read() as conn:
         await require_space(conn, who, space_id, need=Role.EDITOR)
+        await choose_producer(bench, conn, who, space_id, producer)
 
 
 async def add_arrivals(
-    bench: Workbench, who: Principal, space_id: str, arrivals: Sequence[Arrival]
+    bench: Workbench,
+    who: Principal,
+    space_id: str,
+    arrivals: Sequence[Arrival],
+    *,
+    producer: str | None = None,
 ) -> Uploaded:
     """Add what has arrived; an error only when none of it can be taken."""
     if not arrivals:
         raise InvalidInput("No file came with the request.", remedy="Send at least one file with its name.")
-    await check_upload(bench, who, space_id)
+    await check_upload(bench, who, space_id, producer=producer)
     added: list[Added] = []
     refused: list[Refused] = []
     for arrival in arrivals:
         try:
-            added.append(await _add(bench, who, space_id, arrival))
+            added.append(await _add(bench, who, space_id, arrival, producer))
         except KosmosError as error:
             if len(arrivals) == 1 or (arrival is arrivals[-1] and not added):
                 raise
@@ -125,11 +134,12 @@ async def add_arrivals(
     return Uploaded(tuple(added), tuple(refused))
 
 
-async def _add(bench: Workbench, who: Principal, space_id: str, arrival: Arrival) -> Added:
+async def _add(
+    bench: Workbench, who: Principal, space_id: str, arrival: Arrival, producer: str | None
+) -> Added:
     data = await asyncio.to_thread(_read, arrival)
-    return await add_document(
-        bench, who, space_id, Source(f"upload:///{quote(arrival.name)}", arrival.name, data)
-    )
+    source = Source(f"upload:///{quote(arrival.name)}", arrival.name, data, producer=producer)
+    return await add_document(bench, who, space_id, source)
 
 
 def _read(arrival: Arrival) -> bytes:

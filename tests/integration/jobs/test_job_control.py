@@ -8,7 +8,8 @@ import pytest
 from kosmos.db import jobs as table
 from kosmos.domain.ids import new_id
 from kosmos.domain.jobs import Job, JobStatus, NewJob
-from kosmos.errors import Conflict, KosmosError, NotFound
+from kosmos.errors import Conflict, InvalidInput, KosmosError, NotFound
+from kosmos.jobs.run import Run
 
 from .stage import Stage
 
@@ -120,6 +121,34 @@ async def test_a_job_that_is_not_there(stage: Stage) -> None:
     for verb in VERBS:
         with pytest.raises(NotFound):
             await stage.tell(verb, new_id())
+
+
+async def test_retry_revives_what_failed_with_it(stage: Stage) -> None:
+    """A chain of three, and one that was made for the work of its last link since."""
+
+    async def refuse(run: Run) -> None:
+        if run.job.context.get("bad") and run.job.epoch < 2:
+            raise InvalidInput("No.", remedy="None.")
+
+    busy = stage.doing(refuse)
+    first, second, third, other = await busy.make(
+        NewJob("work", key="a", context={"bad": True}),
+        NewJob("work", key="b", after=("a",)),
+        NewJob("work", key="c", after=("b",)),
+        NewJob("work", key="d", after=("a",), dedupe_key="same"),
+    )
+    await busy.work_on(first)
+    for _ in range(3):
+        stage.clock.advance(100)
+        assert await busy.claim() == []  # those that wait are looked at, and fail
+    ended = [await stage.get(job.id) for job in (first, second, third, other)]
+    assert {job.status for job in ended} == {JobStatus.FAILED}
+    again = await stage.make_one(dedupe_key="same")
+    await stage.tell("retry", first.id)
+    told = [(await stage.get(job.id)).status for job in (first, second, third, other, again)]
+    assert told == [JobStatus.PENDING] * 3 + [JobStatus.FAILED, JobStatus.PENDING]
+    for job in (first, second, third):
+        assert (await busy.work_on(job)).status is JobStatus.COMPLETED
 
 
 @pytest.mark.parametrize(("verb", "status"), [("resume", JobStatus.PAUSED), ("retry", JobStatus.FAILED)])

@@ -18,7 +18,7 @@ import pytest
 from kosmos.domain.credentials import Credential, CredentialType
 from kosmos.doubles.model_server import ModelServer, Reply, fingerprint
 from kosmos.doubles.requests import Endpoint
-from kosmos.errors import KosmosError, ProviderBusy, ProviderRejected, ProviderUnavailable
+from kosmos.errors import CredentialUnusable, KosmosError, ProviderBusy, ProviderRejected, ProviderUnavailable
 from kosmos.llm.client import named_errors, probe
 
 KEY = "sk-secret-of-a-test-0123456789"
@@ -122,16 +122,16 @@ async def test_a_wait_that_is_no_number_of_seconds_is_not_made_up(header: str) -
     ("kind", "status", "named", "message"),
     [
         (CredentialType.LLM, 400, ProviderRejected, "HTTP 400"),
-        (CredentialType.LLM, 401, ProviderRejected, "refused the key"),
-        (CredentialType.LLM, 403, ProviderRejected, "HTTP 403"),
-        (CredentialType.LLM, 404, ProviderRejected, "HTTP 404"),
+        (CredentialType.LLM, 401, CredentialUnusable, "refused the key"),
+        (CredentialType.LLM, 403, CredentialUnusable, "HTTP 403"),
+        (CredentialType.LLM, 404, CredentialUnusable, "HTTP 404"),
         (CredentialType.LLM, 500, ProviderUnavailable, "HTTP 500"),
         (CredentialType.LLM, 503, ProviderUnavailable, "HTTP 503"),
-        (CredentialType.EMBEDDING, 401, ProviderRejected, "refused the key"),
-        (CredentialType.EMBEDDING, 404, ProviderRejected, "HTTP 404"),
+        (CredentialType.EMBEDDING, 401, CredentialUnusable, "refused the key"),
+        (CredentialType.EMBEDDING, 404, CredentialUnusable, "HTTP 404"),
         (CredentialType.EMBEDDING, 500, ProviderUnavailable, "HTTP 500"),
-        (CredentialType.RERANK, 401, ProviderRejected, "refused the key"),
-        (CredentialType.RERANK, 404, ProviderRejected, "HTTP 404"),
+        (CredentialType.RERANK, 401, CredentialUnusable, "refused the key"),
+        (CredentialType.RERANK, 404, CredentialUnusable, "HTTP 404"),
         (CredentialType.RERANK, 500, ProviderUnavailable, "HTTP 500"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kosmos.accounts.credentials import NewCredential, add_credential
+from kosmos.accounts.spaces import set_settings
 from kosmos.domain.credentials import Credential, CredentialType
 from kosmos.doubles.model_server import Reply, ToolCall
 from kosmos.doubles.requests import Body
@@ -62,3 +63,9 @@ async def add_model(scene: Scene, url: str, folder: Path, **options: Any) -> Cre
     async with scene.bench.db.write() as conn:
         box = open_box(None, folder / "key")
         return await add_credential(conn, scene.owner, new, box=box, now=scene.bench.clock())
+
+
+async def set_space(scene: Scene, changes: dict[str, Any]) -> None:
+    """Change settings of the scene's space."""
+    async with scene.bench.db.write() as conn:
+        await set_settings(conn, scene.owner, scene.space_id, changes=changes, now=scene.bench.clock())

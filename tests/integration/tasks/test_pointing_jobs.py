@@ -223,7 +223,8 @@ async def test_what_a_model_cannot_do_is_done_by_structure(
     scene: Scene, provider: Provider, served: ModelServer
 ) -> None:
     document, _ = await scene.add(TEXT)
-    provider.answer = lambda _body: Reply(content="I would rather not.")
+    no = Reply(content="I would rather not.")
+    provider.answer = lambda body: no if "## Part 30\n" in asked(body) else point(body)
     job = await run_job(scene, document.id)
     assert job.status is JobStatus.COMPLETED
     assert job.result is not None

@@ -19,6 +19,7 @@ from kosmos.tasks.preflight import JobRequest
 from .scene import Scene
 
 STRUCTURE = {"producer": "structure"}
+INDEXER = {"producer": "indexer"}
 
 
 async def _count(scene: Scene) -> int:
@@ -38,7 +39,8 @@ async def _count(scene: Scene) -> int:
         ({"context": {"colour": 1}}, InvalidInput, "cannot hold 'colour'"),
         ({"context": {"producer": "x" * 10_000_000}}, InvalidInput, "context"),
         ({"context": {"producer": float("nan")}}, InvalidInput, "context"),
-        ({"context": {}}, NoCredential, "credential of type SLM"),
+        ({"context": {"producer": "indexer"}}, NoCredential, "credential of type SLM or LLM"),
+        ({"context": {"region": [1, 3]}}, NoCredential, "credential of type SLM or LLM"),
         ({"priority": 10**9}, InvalidInput, "priority"),
         ({"deadline_seconds": -1.0}, InvalidInput, "deadline"),
         ({"deadline_seconds": 1e9}, InvalidInput, "deadline"),
@@ -60,7 +62,7 @@ async def test_what_cannot_succeed_is_not_made(
 async def test_the_remedy_for_a_missing_model_names_both_ways(scene: Scene) -> None:
     document, _ = await scene.add("# A\n\ntext")
     with pytest.raises(NoCredential) as caught:
-        await create_job(scene.bench, scene.owner, JobRequest("chunking", document.id))
+        await create_job(scene.bench, scene.owner, JobRequest("chunking", document.id, INDEXER))
     assert "kosmos credentials add NAME --type SLM" in (caught.value.remedy or "")
     assert "producer=structure" in (caught.value.remedy or "")
 
