@@ -13,16 +13,21 @@ from kosmos.domain.redactions import MAX_REASON, Redaction, RedactionSource, red
 
 MAX_SUMMARY = 300
 MAX_HEADING = 200
+_MORE = "more_starts"
 _ITEMS = {SUMMARY: "units", HEADINGS: "headings", REDACT: "ranges"}
 _TITLES = ("paragraph", "list", "quote")  # "1. Introduction" is a list to the parser
 
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """An answer in lines of the document: levels of found headings and summaries of units by line."""
+    """An answer in lines of the document: levels of found headings and summaries of units by line.
+
+    Further units begin at `starts`, without a summary of the model.
+    """
 
     headings: Mapping[int, int]
     units: Mapping[int, str]
+    starts: frozenset[int] = frozenset()
     redactions: tuple[Redaction, ...] = ()
     unfinished_from: int | None = None
 
@@ -82,14 +87,15 @@ def read_answer(
     """What was pointed at and everything that is wrong with it; it may be filed if nothing is."""
     place = _Place(sheet, region, sheet.within(region.start_line, region.end_line))
     wrong = list(_check_calls(calls))
-    headings = _read_headings(place, list(_items(calls, HEADINGS)), wrong)
+    headings = _read_headings(place, list(_titles(calls)), wrong)
     units = _read_units(place, list(_items(calls, SUMMARY)), headings, wrong)
+    starts = _read_starts(place, calls, headings, wrong) - units.keys()
     redactions = _read_ranges(place, list(_items(calls, REDACT)), wrong)
     unfinished = _read_tail(place, calls, wrong) if tail else None
     if not wrong:
         wrong += _check_filed(place, headings, units, unfinished)
     hidden = tuple(keep_kinds(redactions, sheet.kinds))
-    return _cut(Pointed(headings, units, hidden, unfinished)), wrong
+    return _cut(Pointed(headings, units, starts, hidden, unfinished)), wrong
 
 
 def _check_calls(calls: Sequence[ToolCall]) -> Iterator[str]:
@@ -101,8 +107,20 @@ def _check_calls(calls: Sequence[ToolCall]) -> Iterator[str]:
             yield f"there is no tool {name!r}; use {', '.join(_ITEMS)}"
         elif call.arguments is None:
             yield f"the arguments of {name} are no JSON object"
-        elif not isinstance(call.arguments.get(_ITEMS[name]), list):
+        elif call.name != HEADINGS and not isinstance(call.arguments.get(_ITEMS[name]), list):
             yield f"{name} needs a list {_ITEMS[name]!r}"
+
+
+def _titles(calls: Sequence[ToolCall]) -> Iterator[tuple[Any, Any]]:
+    """The number and level of each heading, from lists by level or from a list of objects."""
+    for call in calls:
+        if call.name != HEADINGS:
+            continue
+        for level in range(1, MAX_LEVEL + 1):
+            named = (call.arguments or {}).get(f"h{level}")
+            yield from ((number, level) for number in (named if isinstance(named, list) else ()))
+    for item in _items(calls, HEADINGS):
+        yield _field(item, "line"), _field(item, "level")
 
 
 def _items(calls: Sequence[ToolCall], name: str) -> Iterator[Any]:
@@ -115,10 +133,9 @@ def _field(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, dict) else None
 
 
-def _read_headings(place: _Place, items: Sequence[Any], wrong: list[str]) -> dict[int, int]:
+def _read_headings(place: _Place, items: Sequence[tuple[Any, Any]], wrong: list[str]) -> dict[int, int]:
     found: dict[int, int] = {}
-    for item in items:
-        given, level = _field(item, "line"), _field(item, "level")
+    for given, level in items:
         line = place.line(given)
         if line is None:
             wrong.append(f"{HEADINGS}: {_outside(place, given)}")
@@ -171,6 +188,22 @@ def _read_units(
         elif start is not None and summary:
             found[start] = summary
     return found
+
+
+def _read_starts(
+    place: _Place, calls: Sequence[ToolCall], headings: Mapping[int, int], wrong: list[str]
+) -> frozenset[int]:
+    """Where units without a summary begin; in any order, and what is a unit or heading already is one."""
+    found: set[int] = set()
+    for call in calls:
+        named = (call.arguments or {}).get(_MORE) if call.name == SUMMARY else None
+        for given in named if isinstance(named, list) else ():
+            line = place.line(given)
+            if line is None:
+                wrong.append(f"{_MORE}: {_outside(place, given)}")
+            elif (start := _unit_start(place, line, headings)) is not None:
+                found.add(start)
+    return frozenset(found)
 
 
 def _unit_start(place: _Place, line: int, headings: Mapping[int, int]) -> int | None:
@@ -261,6 +294,7 @@ def _cut(pointed: Pointed) -> Pointed:
     return Pointed(
         {line: level for line, level in pointed.headings.items() if line < end},
         {line: summary for line, summary in pointed.units.items() if line < end},
+        frozenset(line for line in pointed.starts if line < end),
         tuple(item for item in pointed.redactions if item.end_line < end),
         end,
     )

@@ -12,10 +12,10 @@ from kosmos.chunking.indexer_sheet import BATCH_TOKENS, Sheet, Stretch
 from kosmos.chunking.packing import MIN_TOKENS
 
 BATCH_LINES = 200
-UNIT_TOKENS = 1000
-SMALL_UNIT_TOKENS = 500
+UNIT_TOKENS = 1200
 UNIT_COST = 32  # what a line and a summary of ordinary length cost
 OUTPUT_SHARE = 0.033
+_WORDLESS = ("rule", "blank", "definition")  # nothing that a unit could begin with
 _FILL = 0.6  # a batch is cut in its last part
 _SMALL = 0.4  # less than this part of a batch is not halved
 _SLACK = 1.15  # and may be a little larger where only a scrap would be left
@@ -45,12 +45,11 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The content between two headings: worth a summary if `wanted`, in so many units at least and most."""
+    """The content between two headings: worth so many summaries if `wanted`."""
 
     start_line: int
     tokens: int
     units: int
-    most_units: int
     wanted: bool = False
 
 
@@ -144,5 +143,5 @@ def find_runs(sheet: Sheet, region: Region) -> list[Run]:
 def _run(stretches: Sequence[Stretch]) -> Run:
     tokens = sum(stretch.tokens for stretch in stretches)
     units = min(len(stretches), max(1, round(tokens / UNIT_TOKENS)))
-    most = min(len(stretches), max(1, round(tokens / SMALL_UNIT_TOKENS)))
-    return Run(stretches[0].start_line, tokens, units, most)
+    said = next((stretch for stretch in stretches if stretch.kind not in _WORDLESS), stretches[0])
+    return Run(said.start_line, tokens, units)

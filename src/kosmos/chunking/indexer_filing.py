@@ -116,7 +116,7 @@ def _pieces(sheet: Sheet, stretches: Sequence[Stretch], pointed: Pointed) -> lis
             pieces.append(_Piece([stretch], stretch.heading.level, stretch.heading.title))
         elif line in pointed.headings:
             pieces += _split_title(sheet, stretch, pointed.headings[line])
-        elif not pieces or pieces[-1].level or line in pointed.units:
+        elif not pieces or pieces[-1].level or line in pointed.units or line in pointed.starts:
             pieces.append(_Piece([stretch], summary=pointed.units.get(line)))
         else:
             pieces[-1] = replace(pieces[-1], stretches=[*pieces[-1].stretches, stretch])
@@ -146,18 +146,19 @@ def _plain_title(text: str) -> str:
 
 
 def _join_leads(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """A few words without a unit of their own introduce the unit that follows."""
+    """A few words without a summary introduce the unit that follows, or else end the one before."""
     joined: list[_Piece] = []
     for piece in pieces:
-        if joined and piece.summary and _is_lead(joined[-1]):
-            lead = joined.pop()
-            joined.append(replace(piece, stretches=[*lead.stretches, *piece.stretches]))
+        before = joined[-1] if joined and not joined[-1].level else None
+        if before and not piece.level and (_is_scrap(before) or _is_scrap(piece)):
+            both = [*before.stretches, *piece.stretches]
+            joined[-1] = _Piece(both, summary=before.summary or piece.summary)
         else:
             joined.append(piece)
     return joined
 
 
-def _is_lead(piece: _Piece) -> bool:
+def _is_scrap(piece: _Piece) -> bool:
     return not piece.level and piece.summary is None and piece.tokens < _LEAD_TOKENS
 
 

@@ -24,11 +24,12 @@ MODEL_KINDS = (
     RedactionKind.NOISE,
 )
 
-_OUTLINE_HEADINGS = 8
+_OUTLINE_HEADINGS = 5
 _MAX_TITLE = 80
 _MAX_FIGURE = 400
 _MAX_ANSWER = 2000
 _MAX_VIOLATIONS = 12
+_SHOWN_LEVELS = 3  # in the schema; deeper ones are understood, too
 
 
 class ToolCall(Protocol):
@@ -67,7 +68,7 @@ def make_question(sheet: Sheet, region: Region, outline: Sequence[Title], *, tai
     runs = find_runs(sheet, region)
     text = load_prompt("index_batch").render(
         title=_short(sheet.title) or "untitled",
-        outline="\n".join(_outline(outline)) or "(no headings)",
+        outline="\n".join(["Outline so far:", *_outline(outline)] if outline else []),
         text="\n".join(_numbered(sheet, region)),
         task=_task(sheet, region, runs, tail=tail),
     )
@@ -111,9 +112,10 @@ def _numbered(sheet: Sheet, region: Region) -> Iterator[str]:
         for stretch in sheet.within(region.start_line, region.end_line)
         if stretch.heading is None
     }
+    titles = dict(_titles(sheet, region))
     blank = True
     for line in range(region.start_line, region.end_line + 1):
-        shown = sheet.shown[line - 1].rstrip()
+        shown = titles[line] if line in titles else sheet.shown[line - 1].rstrip()
         number = f"{line - region.start_line + 1}|" if line in signs and shown else ""
         if shown or not blank:
             yield number + shown
@@ -122,19 +124,26 @@ def _numbered(sheet: Sheet, region: Region) -> Iterator[str]:
             yield f"[figure: {' '.join(sheet.figures[line].split())[:_MAX_FIGURE]}]"
 
 
+def _titles(sheet: Sheet, region: Region) -> Iterator[tuple[int, str]]:
+    """What is sent in place of the lines of marked headings: the title as it is read, without anchors."""
+    for stretch in sheet.within(region.start_line, region.end_line):
+        if stretch.heading:
+            block = stretch.heading
+            yield block.start_line, f"{'#' * block.level} {block.title}".rstrip()
+            yield from ((line, "") for line in range(block.start_line + 1, block.end_line + 1))
+
+
 def _task(sheet: Sheet, region: Region, runs: Sequence[Run], *, tail: bool) -> str:
     signs = [sheet.stretches[sheet.at(run.start_line)].sign for run in runs if run.wanted]
     numbers = [str(sign - region.start_line + 1) for sign in signs]
-    least, most = (sum(getattr(run, name) for run in runs if run.wanted) for name in ("units", "most_units"))
-    count = f"{least} to {most}" if most > least else str(least)
-    parts = [
-        f"Begin units at {', '.join(numbers)}; {count} in all, more only for unrelated topics.",
-        f"Summaries in {sheet.language}.",
-    ]
+    count = sum(run.units for run in runs if run.wanted)
+    counted = f"{count} summaries" if count > 1 else "1 summary"
+    longest = ", for the longest units" if count > len(numbers) else ""
+    parts = [f"Begin units at {', '.join(numbers)}; {counted} in all{longest}, in {sheet.language}."]
     if tail:
         parts.append(
             "The text goes on: if the last unit is not complete here, give unfinished_from, the number at "
-            "which it begins, and no summary of it."
+            "which it begins, and no more of it."
         )
     return " ".join(parts)
 
@@ -149,10 +158,11 @@ def _tools(*, tail: bool) -> tuple[Mapping[str, Any], ...]:
     number, text = {"type": "integer"}, {"type": "string"}
     kind = {"enum": [str(kind) for kind in MODEL_KINDS]}
     ranges = {"start_line": number, "end_line": number, "kind": kind, "reason": text}
+    numbers = {"type": "array", "items": number}
     more = {"unfinished_from": number} if tail else {}
     return (
-        _tool(SUMMARY, {"units": _list({"line": number, "summary": text}), **more}),
-        _tool(HEADINGS, {"headings": _list({"line": number, "level": number})}),
+        _tool(SUMMARY, {"units": _list({"line": number, "summary": text}), "more_starts": numbers, **more}),
+        _tool(HEADINGS, {f"h{level}": numbers for level in range(1, _SHOWN_LEVELS + 1)}),
         _tool(REDACT, {"ranges": _list(ranges)}),
     )
 

@@ -29,11 +29,13 @@ from kosmos.domain.tokens import estimate_tokens
 
 BATCH_TOKENS = 6000
 LONG_LINE = 1500  # a line of more tokens is never sent
-_SMALL_BLOCK = 120  # a block of fewer tokens is not divided
+_SMALL_BLOCK = 200  # a block of fewer tokens is not divided
 _RANK_BLOCK, _RANK_INSIDE = 7, 8
 _WHOLE_KINDS = frozenset({"code", "table", "html"})
 _CLOSED = re.compile(r"[.!?:;。！？：；…][\s\"'”’」』）)\]*_`]*$")
-_SPEAKER = re.compile(r"\s*(?:\*\*)?(?:\[?\d{1,2}:\d{2}|[^\s:：]{1,30}(?: [^\s:：]{1,30})?[:：]\s*\S)")
+_NAME = r"[^\s:：,;!?，。、；！？]{1,30}"
+_SPEAKER = re.compile(rf"\s*(?:\*\*)?(?:\[?\d{{1,2}}:\d{{2}}|{_NAME}(?: {_NAME})?[:：]\s*\S)")
+_FENCE = ("```", "~~~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,23 +176,32 @@ def _starts(
 
 
 def _inner_starts(shown: Sequence[str], tokens: Sequence[int], block: Block) -> set[int]:
-    if block.level or block.kind in ("front_matter", *_WHOLE_KINDS):
-        return set()
     inside = range(block.start_line, block.end_line + 1)
-    if sum(tokens[line - 1] for line in inside) <= _SMALL_BLOCK:
+    size = sum(tokens[line - 1] for line in inside)
+    if (
+        block.kind == "code"
+        and size > MAX_TOKENS
+        and not shown[block.start_line - 1].lstrip(" >").startswith(_FENCE)
+    ):
+        # A long text whose paragraphs are all indented: to the parser it is code.
+        return {line for line in inside[1:] if not shown[line - 2].strip()}
+    if block.level or block.kind in ("front_matter", *_WHOLE_KINDS) or size <= _SMALL_BLOCK:
         return set()
     found = set(block.safe_starts)
     for line in inside:
         if tokens[line - 1] > LONG_LINE:  # alone, so that what stands around it can be sent
             found |= {line, _visible(shown, line + 1, block.end_line) or line}
     if block.kind == "paragraph":
-        width = max(len(shown[line - 1]) for line in inside)
+        width = sorted(len(shown[line - 1]) for line in inside)[-2:][0]
         found |= {line for line in inside[1:] if _begins(shown[line - 2], shown[line - 1], width)}
     return found
 
 
 def _begins(before: str, line: str, width: int) -> bool:
-    """Whether the line above was ended on purpose, or this one names who speaks."""
+    """Whether the line above was ended on purpose, or this one names who speaks.
+
+    Less than half of the width is short. The widest line does not count: it may be a long address.
+    """
     return bool(_CLOSED.search(before) or _SPEAKER.match(line)) or 2 * len(before) < width
 
 

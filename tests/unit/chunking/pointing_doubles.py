@@ -12,7 +12,7 @@ from kosmos.chunking.indexer_prompt import HEADINGS, REDACT, SUMMARY, Question
 from kosmos.chunking.summaries import summarize
 
 _NUMBERED = re.compile(r"^(\d+)\|(.*)$")
-_WANTED = re.compile(r"Begin units at ([\d, ]+); (\d+)(?: to (\d+))? in all")
+_WANTED = re.compile(r"Begin units at ([\d, ]+); (\d+) summar(?:y|ies) in all")
 _TITLE = re.compile(r"(?:\d+(?:\.\d+)*\.? [A-Z]|第.{1,3}[章节] ).{0,60}")
 
 
@@ -52,8 +52,7 @@ def see_text(content: str) -> Seen:
     task = _WANTED.search(content.rsplit("\n>>>\n", 1)[1])
     assert task
     wanted = [int(number) for number in task[1].split(",")]
-    about = (int(task[2]) + int(task[3] or task[2])) // 2
-    return Seen({number: "\n".join(parts) for number, parts in lines.items()}, wanted, about)
+    return Seen({number: "\n".join(parts) for number, parts in lines.items()}, wanted, int(task[2]))
 
 
 def brief(text: str) -> str:
