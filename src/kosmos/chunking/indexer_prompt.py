@@ -69,7 +69,7 @@ def make_question(sheet: Sheet, region: Region, outline: Sequence[Title], *, tai
     text = load_prompt("index_batch").render(
         title=_short(sheet.title) or "untitled",
         outline="\n".join(["Outline so far:", *_outline(outline)] if outline else []),
-        text="\n".join(_numbered(sheet, region)),
+        text="\n".join(_numbered(sheet, region)).rstrip(),
         task=_task(sheet, region, runs, tail=tail),
     )
     system = load_prompt("index_lines").render()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kosmos import __version__
-from kosmos.cli import accounts, crawling, credentials, documents, instance, jobs, reading
+from kosmos.cli import accounts, crawling, credentials, documents, evaluating, instance, jobs, reading
 from kosmos.cli.output import INTERRUPTED, fail
 from kosmos.errors import EngineUnavailable, InvalidInput, KosmosError
 
@@ -29,6 +29,7 @@ app.add_typer(accounts.users, name="users")
 app.add_typer(credentials.group, name="credentials")
 app.add_typer(jobs.group, name="jobs")
 jobs.register(app)
+app.add_typer(evaluating.group, name="eval")
 instance.register(app)
 app.add_typer(instance.database, name="db")
 

@@ -1,6 +1,7 @@
 """Pieces from chunks: what of a corpus is found, and by which words."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 
 from kosmos.chunking.coverage import place_chunks
 from kosmos.chunking.packing import ChunkSizes
@@ -8,7 +9,19 @@ from kosmos.chunking.structure import INDEXED, chunk_by_structure
 from kosmos.domain.blocks import without_comments
 from kosmos.domain.chunks import ChunkDraft, ChunkType
 from kosmos.eval.chunking import Piece
+from kosmos.eval.chunking_run import OURS, Cut
 from kosmos.ingest.blocks import parse_blocks
+
+CORE_TOKENS = (64, 128, 256)
+
+
+def cut_by_sizes(corpora: Mapping[str, str]) -> Iterator[Cut]:
+    """The structure producer at several sizes, the default last."""
+    for sizes in (*(ChunkSizes(core // 2, core, core * 4) for core in CORE_TOKENS), ChunkSizes()):
+        started = time.process_time()
+        pieces = cut_by_structure(corpora, sizes)
+        label = f"{OURS} {sizes.min_tokens}/{sizes.core_tokens}/{sizes.max_tokens}"
+        yield Cut(label, pieces, time.process_time() - started)
 
 
 def cut_by_structure(corpora: Mapping[str, str], sizes: ChunkSizes) -> list[Piece]:
