@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from kosmos import __version__
-from kosmos.api import crawls, credentials, documents, jobs, people, problems, reading, spaces
+from kosmos.api import chunks, crawls, credentials, documents, jobs, people, problems, reading, spaces
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
 from kosmos.api.requests import RequestShell
@@ -24,6 +24,7 @@ _ROUTERS = (
     spaces.router,
     credentials.router,
     documents.router,
+    chunks.router,
     reading.router,
     jobs.router,
     crawls.router,

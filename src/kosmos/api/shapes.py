@@ -117,7 +117,12 @@ class SpaceChange(Form):
     name: str | None = Field(default=None, examples=["Harbor Queue 值班"])
     description: str | None = None
     metadata: dict[str, Any] | None = None
-    settings: dict[str, Any] | None = None
+    settings: dict[str, Any] | None = Field(
+        default=None,
+        description="All settings. `chunking`: `producer` (structure, indexer), `fallback` (structure, "
+        "sentinel), `batch_lines`, `parallel_batches`. `redaction`: on, off, or kinds to hide.",
+        examples=[{"chunking": {"producer": "indexer"}, "redaction": ["email", "phone"]}],
+    )
 
 
 class MemberOut(Shape):

@@ -7,7 +7,7 @@ alone. So cuts come back to the same places soon after an edit, instead of shift
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
@@ -102,32 +102,43 @@ def _as_one(units: Sequence[Unit]) -> Unit:
 
 def _pack(text: str, units: Sequence[Unit], sizes: ChunkSizes) -> list[int]:
     prices = _cut_prices(text, units, sizes)
-    cheapest, begins = [0.0], [0]
+    by_size = [_size_price(tokens, sizes) for tokens in range(2 * sizes.core_tokens + 1)]
+    bases, begins = [0.0], [0]  # what all before each unit costs, with the cut there; where its chunk begins
     for end in range(1, len(units) + 1):
-        price, begin = min(_ways(units, end, sizes, cheapest, prices))
-        cheapest.append(price)
-        begins.append(-begin)
+        price, begin = _cheapest(units, end, sizes, bases, by_size)
+        bases.append(price + (prices[end] if end < len(units) else 0.0))
+        begins.append(begin)
     starts = [begins[-1]]
     while starts[-1] > 0:
         starts.append(begins[starts[-1]])
     return starts[::-1]
 
 
+def _cheapest(
+    units: Sequence[Unit], end: int, sizes: ChunkSizes, bases: Sequence[float], by_size: Sequence[float]
+) -> tuple[float, int]:
+    """The unit where a chunk that ends here begins at the lowest price of all so far, the last of equal ones.
+
+    A plain loop: this is where long runs of short lines spend their time.
+    """
+    most, largest = sizes.max_tokens, 2 * sizes.core_tokens
+    visible, raw = units[end - 1].visible, units[end - 1].tokens
+    at = end - 1
+    best = bases[at] + (by_size[visible] if visible <= largest else _size_price(visible, sizes))
+    for begin in range(end - 2, max(-1, end - 1 - _MOST_UNITS), -1):
+        unit = units[begin]
+        visible += unit.visible
+        raw += unit.tokens
+        if raw > most or visible > largest:
+            break
+        price = bases[begin] + by_size[visible]
+        if price < best:
+            best, at = price, begin
+    return best, at
+
+
 def _raw(units: Sequence[Unit]) -> int:
     return sum(unit.tokens for unit in units)
-
-
-def _ways(
-    units: Sequence[Unit], end: int, sizes: ChunkSizes, cheapest: Sequence[float], prices: Sequence[float]
-) -> Iterator[tuple[float, int]]:
-    """For each unit where a chunk that ends here may begin: the price of all so far, and minus the unit."""
-    visible = raw = 0
-    for begin in range(end - 1, max(-1, end - 1 - _MOST_UNITS), -1):
-        visible += units[begin].visible
-        raw += units[begin].tokens
-        if begin < end - 1 and (raw > sizes.max_tokens or visible > 2 * sizes.core_tokens):
-            return
-        yield cheapest[begin] + prices[begin] + _size_price(visible, sizes), -begin
 
 
 def _size_price(tokens: int, sizes: ChunkSizes) -> float:

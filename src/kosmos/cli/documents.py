@@ -22,6 +22,11 @@ AnySpace = Annotated[
     str | None, typer.Option("--space", help="Only in this space. Default: all you may read.")
 ]
 
+Producer = Annotated[
+    str | None,
+    typer.Option("--producer", help="Who finds chunks: structure or indexer. Default: that of the space."),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands that stand at the top level."""
@@ -48,6 +53,7 @@ def add(
     space: InSpace = "default",
     include: Annotated[list[str] | None, typer.Option("--include", help="Only files like `*.md`.")] = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files like `draft*`.")] = None,
+    producer: Producer = None,
     as_json: AsJson = False,
 ) -> None:
     """Add files to a space. What is unchanged is left alone; what has changed becomes a new version."""
@@ -63,9 +69,13 @@ def add(
     async def work(app: "App", who: "Principal") -> AddReport:
         with progress_bar("adding", quiet=as_json) as step:
             async with working_beside(app, at_least=2):
-                report = await add_paths(app.bench, who, space, paths, choice=choice, on_step=step)
+                report = await add_paths(
+                    app.bench, who, space, paths, choice=choice, producer=producer, on_step=step
+                )
                 if urls:
-                    await add_urls(app.bench, who, space, urls, report=report, on_step=step)
+                    await add_urls(
+                        app.bench, who, space, urls, report=report, producer=producer, on_step=step
+                    )
         return report
 
     report = with_app(work)

@@ -1,13 +1,12 @@
 """How jobs look while they work: a bar for one, a table for all, lines where no terminal is."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kosmos.cli.output import plain
+from kosmos.cli.output import as_line, printable
 from kosmos.domain.jobs import Job, JobEvent, JobStatus
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ async def stream_json(app: "App", who: "Principal", job_id: str) -> JobStatus | 
     last: JobStatus | None = None
     async for event in follow_job(app.bench, who, job_id):
         if event is not None:
-            sys.stdout.write(json.dumps(plain(event), ensure_ascii=False) + "\n")
+            sys.stdout.write(as_line(event) + "\n")
             sys.stdout.flush()
             last = event.status
     return last
@@ -87,7 +86,7 @@ def _nothing(_event: JobEvent) -> None:
 def _line(event: JobEvent) -> None:
     moment = event.created_at.astimezone().strftime("%H:%M:%S")
     parts = [moment, event.status.value, shown_progress(event.progress), event.reason or ""]
-    sys.stderr.write("  ".join(part for part in parts if part) + "\n")
+    sys.stderr.write(printable("  ".join(part for part in parts if part)) + "\n")
 
 
 def _bar() -> Callable[[JobEvent], None]:
@@ -106,7 +105,7 @@ def _bar() -> Callable[[JobEvent], None]:
     def show(event: JobEvent) -> None:
         counted = fraction(event.progress)
         done, total = counted or (0.0, None)
-        text = f"{event.status.value}  {event.reason or ''}".strip()
+        text = printable(f"{event.status.value}  {event.reason or ''}".strip())
         speed = progress.tasks[0].speed
         shown = f"{speed:.0f}/s" if speed else ""
         progress.update(bar, completed=done, total=total, description=text[:80], rate=shown)
@@ -146,7 +145,7 @@ async def _print_changes(look: "Callable[[], Any]", *, as_json: bool) -> None:
             state = (job.status, job.reason, shown_progress(job.progress))
             if seen.get(job.id) != state:
                 seen[job.id] = state
-                text = json.dumps(plain(job), ensure_ascii=False) if as_json else _row(job)
+                text = as_line(job) if as_json else printable(_row(job))
                 sys.stdout.write(text + "\n")
                 sys.stdout.flush()
         await asyncio.sleep(LOOK_SECONDS)
@@ -170,7 +169,8 @@ def _table(jobs: list[Job]) -> "Table":
         counted = fraction(job.progress)
         bar = ProgressBar(total=counted[1], completed=counted[0], width=20) if counted else Text("")
         cells = [job.id, job.type, job.status.value, shown_progress(job.progress)]
-        table.add_row(*(Text(cell) for cell in cells), bar, Text(_age(job)), Text(job.reason or ""))
+        reason = Text(printable(job.reason or ""))
+        table.add_row(*(Text(cell) for cell in cells), bar, Text(_age(job)), reason)
     if not jobs:
         table.add_row(Text("no jobs at the moment"))
     return table

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from kosmos import __version__
-from kosmos.cli import accounts, crawling, credentials, documents, evaluating, instance, jobs, reading
+from kosmos.cli import (
+    accounts,
+    chunks,
+    costs,
+    crawling,
+    credentials,
+    documents,
+    evaluating,
+    instance,
+    jobs,
+    reading,
+    space_settings,
+    verifying,
+)
 from kosmos.cli.output import INTERRUPTED, fail
 from kosmos.errors import EngineUnavailable, InvalidInput, KosmosError
 
@@ -21,8 +34,13 @@ app = typer.Typer(
 documents.register(app)
 reading.register(app)
 crawling.register(app)
+app.command()(chunks.rechunk)
+app.command()(verifying.verify)
 app.add_typer(documents.group, name="documents")
+documents.group.command("cost")(costs.show_cost)
+app.add_typer(chunks.group, name="chunks")
 app.add_typer(crawling.group, name="crawls")
+accounts.spaces.command("set")(space_settings.set_space)
 app.add_typer(accounts.spaces, name="spaces")
 app.add_typer(accounts.tokens, name="tokens")
 app.add_typer(accounts.users, name="users")

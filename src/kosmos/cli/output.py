@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -15,17 +16,36 @@ from kosmos.errors import ConfigError, InvalidInput, KosmosError
 if TYPE_CHECKING:
     from rich.console import Console
 
+# A terminal takes these for commands: it must never get them from names and texts of others.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 INTERRUPTED = 130
 
 
+def printable(text: str) -> str:
+    """The text with control characters shown by their numbers, such as `\\x1b`; lines and tabs stay."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+
+
 def console() -> "Console":
-    """Where people's output goes. Text of documents is printed as it is, never as markup."""
+    """Where people's output goes. Text of documents is never taken for markup or commands."""
     from rich.console import Console
+
+    class Plain(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print texts without control characters."""
+            shown = (printable(item) if isinstance(item, str) else item for item in objects)
+            super().print(*shown, **options)
 
     # Into a pipe or file tables go unfolded, so that an id stays in one piece.
     width = None if sys.stdout.isatty() else 10_000
-    return Console(markup=False, highlight=False, soft_wrap=True, width=width)
+    return Plain(markup=False, highlight=False, soft_wrap=True, width=width)
+
+
+def as_line(value: Any, *, indent: int | None = None) -> str:
+    """JSON that holds no control characters either."""
+    text = json.dumps(plain(value), ensure_ascii=False, indent=indent)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +64,7 @@ def plain(value: Any) -> Any:
 def show(value: Any, as_json: bool, human: Callable[[], None]) -> None:
     """Print a result in the wanted form."""
     if as_json:
-        sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(as_line(value, indent=2) + "\n")
     else:
         human()
 
@@ -65,7 +85,7 @@ def _table(values: Sequence[Any], columns: Mapping[str, Callable[[Any], object]]
     for name in columns:
         table.add_column(name, overflow="fold", no_wrap=name == "id")
     for value in values:
-        table.add_row(*(Text(str(cell(value))) for cell in columns.values()))
+        table.add_row(*(Text(printable(str(cell(value)))) for cell in columns.values()))
     console().print(table)
 
 
@@ -73,9 +93,9 @@ def fail(error: KosmosError) -> int:
     """Say on standard error what went wrong and what to do; the exit code."""
     if "--json" in sys.argv:
         body = {"error": type(error).__name__, "detail": error.message, "remedy": error.remedy}
-        sys.stderr.write(json.dumps(body, ensure_ascii=False) + "\n")
+        sys.stderr.write(as_line(body) + "\n")
     else:
-        sys.stderr.write(f"error: {error.message}\n")
+        sys.stderr.write(f"error: {printable(error.message)}\n")
         if error.remedy:
-            sys.stderr.write(f"  {error.remedy}\n")
+            sys.stderr.write(f"  {printable(error.remedy)}\n")
     return 2 if isinstance(error, ConfigError | InvalidInput) else 1

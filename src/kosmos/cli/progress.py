@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from kosmos.cli.output import printable
+
 Step = Callable[[int, int, str], None]
 
 
@@ -22,6 +24,6 @@ def progress_bar(title: str, *, quiet: bool = False) -> Iterator[Step]:
         task = bar.add_task("", total=None)
 
         def step(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total or None, description=name[-40:])
+            bar.update(task, completed=done, total=total or None, description=printable(name)[-40:])
 
         yield step

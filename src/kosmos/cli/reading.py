@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kosmos.cli.output import AsJson, show
+from kosmos.cli.output import AsJson, printable, show
 from kosmos.cli.session import with_app
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kosmos.tasks.reading import Reading
 
 TheDocument = Annotated[str, typer.Argument(help="Id of a document, or its name in the space.")]
+Verbatim = Annotated[bool, typer.Option("--verbatim", help="Also what is hidden. Owners only.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +36,7 @@ def read(
         str | None, typer.Option("--heading", help="Words of a heading, or `Setup > Linux`, or `#anchor`.")
     ] = None,
     space: Annotated[str | None, typer.Option("--space", help="Space of a document given by name.")] = None,
+    verbatim: Verbatim = False,
     as_json: AsJson = False,
 ) -> None:
     """Print lines of a document's canonical text with their numbers. Give lines, a page or a heading."""
@@ -48,7 +50,7 @@ def read(
 
     async def work(app: "App", who: "Principal") -> "Reading":
         found = await find_document(app.bench, who, document, space=space)
-        return await read_place(app.bench, who, found.id, place, most=None)
+        return await read_place(app.bench, who, found.id, place, most=None, verbatim=verbatim)
 
     found = with_app(work)
     body = {
@@ -85,6 +87,7 @@ def grep(
     context: Annotated[int, typer.Option("--context", help="Lines to show before and after.")] = 0,
     most: Annotated[int, typer.Option("--max", help="Stop after so many matching lines.")] = 200,
     seconds: Annotated[float, typer.Option("--seconds", help="Stop after so long.")] = 10.0,
+    verbatim: Verbatim = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the lines of documents in which a pattern occurs, in bounded time whatever the pattern."""
@@ -99,7 +102,7 @@ def grep(
         elif space is not None:
             async with app.bench.db.read() as conn:
                 space_ids = [(await resolve_space(conn, who, space)).space.id]
-        wanted = Wanted(pattern, space_ids, document_id, ignore_case, fixed, context, most, seconds)
+        wanted = Wanted(pattern, space_ids, document_id, ignore_case, fixed, context, most, seconds, verbatim)
         return await grep_documents(app.bench, who, wanted)
 
     found = with_app(work)
@@ -130,7 +133,7 @@ def _show_found(found: "Found", context: int) -> None:
 
 def _blocks(matches: "Sequence[Match]") -> Iterator[str | None]:
     """The lines to print for one document, each once; None where lines are left out between two."""
-    source, shown = matches[0].source, {}
+    source, shown = printable(matches[0].source), {}
     for match in matches:
         first = match.line - len(match.before)
         around = [*enumerate(match.before, first), *enumerate(match.after, match.line + 1)]

@@ -69,6 +69,10 @@ class LocalStore:
         """How many rows there are."""
         return len((await asyncio.to_thread(self._snapshot, collection)).pks)
 
+    async def query(self, collection: str, where: Filter, *, limit: int, after: str = "") -> list[IndexRow]:
+        """Rows that match, by pk, without their vectors; `after` goes on behind a pk."""
+        return await asyncio.to_thread(self._query, collection, where, limit, after)
+
     async def scan(self, collection: str) -> list[IndexRow]:
         """All rows by pk."""
         return await asyncio.to_thread(self._scan, collection)
@@ -148,6 +152,12 @@ class LocalStore:
             gone = [(pk,) for pk, fields in rows if matches(where, {**json.loads(fields), "pk": pk})]
             conn.executemany("DELETE FROM entry WHERE pk = ?", gone)
             return len(gone)
+
+    def _query(self, collection: str, where: Filter, limit: int, after: str) -> list[IndexRow]:
+        with self._open(collection) as conn:
+            rows = [(pk, json.loads(text)) for pk, text in conn.execute(*_candidates(where)) if pk > after]
+        found = [IndexRow(pk, fields) for pk, fields in rows if matches(where, {**fields, "pk": pk})]
+        return sorted(found, key=lambda row: row.pk)[:limit]
 
     def _scan(self, collection: str) -> list[IndexRow]:
         with self._open(collection) as conn:

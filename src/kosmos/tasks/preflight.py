@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.access import require_document, require_job, require_space
 from kosmos.chunking.indexer_sheet import BATCH_TOKENS
+from kosmos.chunking.packing import MIN_TOKENS
 from kosmos.db.jobs import JobFilter, list_jobs
 from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.credentials import Credential
@@ -152,10 +153,16 @@ async def _estimate(bench: Workbench, document: Document, model: Credential | No
     if model is None:
         return Estimate()
     data = await bench.blobs.read(document.canonical_sha256) if document.canonical_sha256 else b""
-    text = estimate_tokens(data.decode())
-    batches = text // BATCH_TOKENS + 1
-    prompt, output = int(text * NUMBERING) + batches * PROMPT_TOKENS, int(text * POINTING) + 1
+    prompt, output = foresee(estimate_tokens(data.decode()))
     return Estimate(prompt, output, cost_of(model, prompt, output), model.name)
+
+
+def foresee(tokens: int) -> tuple[int, int]:
+    """About how many tokens go out and come back when a model points at the lines of a text."""
+    if tokens < MIN_TOKENS:  # nobody is asked
+        return 0, 0
+    batches = tokens // BATCH_TOKENS + 1
+    return int(tokens * NUMBERING) + batches * PROMPT_TOKENS, int(tokens * POINTING) + 1
 
 
 async def _hints(bench: Workbench, kind: TaskType, document: Document) -> tuple[str, ...]:

@@ -55,6 +55,12 @@ BODIES: dict[str, Sequence[Any]] = {
     "list_assets": [None],
     "get_asset": [None],
     "list_chunks": [None],
+    "list_chunk_errors": [None],
+    "retry_chunk": [None],
+    "verify_space": [None],
+    "document_cost": [None],
+    "list_calls": [None],
+    "space_cost": [None],
     "read_lines": [None],
     "grep_lines": [
         {"pattern": "pump|证书"},

@@ -154,6 +154,11 @@ def add_asset(served: Served, person: Person, space_id: str, mark: str) -> str:
     return str(asset["id"])
 
 
+def first_chunk(person: Person, document_id: str) -> str:
+    """The id of a chunk of a document."""
+    return str(person.ok("GET", f"/api/v1/documents/{document_id}/chunks")["items"][0]["id"])
+
+
 def ended_job(person: Person, document_id: str) -> str:
     """The id of a job that has ended: whoever follows it gets its events and is done."""
     job = person.ok("POST", "/api/v1/jobs", {"type": "document_processing", "document_id": document_id})[
@@ -183,6 +188,7 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
         "job_id": ended_job(person, document),
         "asset_id": add_asset(served, person, space, mark),
         "crawl_id": ended_crawl(person, space, mark),
+        "chunk_id": first_chunk(person, document),
         "space_id": space,
         "document_id": document,
         "credential_id": credential,
