@@ -8,12 +8,14 @@ import unicodedata
 from collections.abc import Iterator
 
 _CLOSERS = "\"'”’」』）》】)\\]}"
-# Text inside data (logs, exports) often has its line breaks written out as backslash and n.
-_BLANK = r"(?:\s|\\[nr])"
+# Text inside data (logs, exports) often has its line breaks written out as backslash and n; in formulas
+# the same two characters begin words such as \rho and \neq.
+_BREAK = r"\\(?:n(?!(?:abla|eq?|ot(?:in)?|u|i|onumber|ewcommand)\b)|r(?![a-z]))"
+_BLANK = rf"(?:\s|{_BREAK})"
 _SENTENCE = re.compile(
     rf"[。！？…][。！？…{_CLOSERS}]*+{_BLANK}*+"
     rf"|[.!?]++[{_CLOSERS}]*+(?:{_BLANK}++|\Z)"
-    rf"|(?:\\[nr])++{_BLANK}*+"
+    rf"|(?:{_BREAK})++{_BLANK}*+"
 )
 _CLAUSE = re.compile(r"[，；：、][”’」』）]*|[,;:]\s+|\s[–—-]\s")
 _WORD = re.compile(r"\s+")

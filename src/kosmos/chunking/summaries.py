@@ -19,12 +19,13 @@ _MARKUP = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,500}\)")
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
+_FORMULA = re.compile(r"\$\$[^$]{1,2000}\$\$")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,300}\]:\s*\S.*$", re.MULTILINE)
 
 
 def summarize(shown: str) -> str:
     """At most 160 characters out of a chunk's text, which comes without comments."""
-    prose = _plain(_FENCED.sub("\n", shown))
+    prose = _plain(_FORMULA.sub(" ", _FENCED.sub("\n", shown)))
     text = prose if _WORDS.search(prose) else _plain(shown)
     sentences = _sentences(text)
     if not sentences:

@@ -179,14 +179,31 @@ def _sites(home: Path, site: SmallSite) -> Results:
     }
 
 
+def _evaluation(kosmos: Kosmos, folder: Path) -> Results:
+    """A chunking set of one question, measured for programs and for people, and none at all."""
+    (folder / "guide.md").write_text(GUIDE)
+    start = GUIDE.index("The blue pump")
+    answer = {"content": "x", "start_index": start, "end_index": start + 42}
+    row = {"corpus": "guide", "question": "pump oiled?", "references": [answer]}
+    (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
+    return {
+        "eval chunking": kosmos.json("eval", "chunking", folder),
+        "eval for people": kosmos.run("eval", "chunking", folder),
+        "eval refused": kosmos.run("eval", "chunking", folder / "nowhere"),
+    }
+
+
 @pytest.fixture(scope="module")
-def results(kosmos: Kosmos, folder: Path, double: str, site: SmallSite) -> Results:
+def results(
+    kosmos: Kosmos, folder: Path, double: str, site: SmallSite, tmp_path_factory: pytest.TempPathFactory
+) -> Results:
     """What each command printed. Two people work on one home at once."""
     with ThreadPoolExecutor() as pool:
         halves = [
             pool.submit(_documents, kosmos, folder),
             pool.submit(_accounts, replace(kosmos, quick=True), double),
             pool.submit(_sites, kosmos.home.with_name("sites"), site),
+            pool.submit(_evaluation, replace(kosmos, quick=True), tmp_path_factory.mktemp("set")),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")
@@ -229,6 +246,21 @@ def test_answers_quote_the_file_itself(results: Results) -> None:
         assert any(words in item["quote"] for item in cited)
         for item in cited:
             assert item["quote"] in "\n".join(lines[item["start_line"] - 1 : item["end_line"]])
+
+
+def test_evaluation(results: Results) -> None:
+    report = results["eval chunking"]
+    assert [row["label"] for row in report["rows"]][:4] == [
+        "structure 32/64/256",
+        "structure 64/128/512",
+        "structure 128/256/1024",
+        "structure 256/512/2048",
+    ]
+    assert report["rows"][0]["scores"]["words"]["recall"] == 1.0
+    shown = results["eval for people"]
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "recall / precision / IoU of the 5 best pieces" in shown.stdout
+    assert "questions.jsonl" in check_refusal(results["eval refused"], 2)
 
 
 def test_sites(results: Results, site: SmallSite) -> None:

@@ -60,6 +60,21 @@ def test_small_slips_are_understood() -> None:
     assert read(units(3, 20), headings((1, 1), (18, 2)))[0].headings == {}  # marked ones are known
 
 
+def test_headings_come_by_level() -> None:
+    pointed, wrong = read(units(3, 20), Call(HEADINGS, {"h2": [6, 18], "h5": ["22"], "h1": []}))
+    assert wrong == []
+    assert pointed.headings == {6: 2, 22: 5}
+    assert read(units(3, 20), Call(HEADINGS, {}))[1] == []
+
+
+def test_more_starts_begin_units_without_a_summary() -> None:
+    pointed, wrong = read(units(3, 20, more_starts=[22, 8, 3, 18, 4]), headings((6, 2)))
+    assert wrong == []
+    assert pointed.starts == {8, 22}  # in any order; 3, 4 and 18 are where units begin already
+    assert list(pointed.units) == [3, 20]
+    assert read(units(3, 20, more_starts=[22], unfinished_from=20), tail=True)[0].starts == frozenset()
+
+
 def test_numbers_count_from_the_region() -> None:
     pointed, wrong = read(units(3), region=Region(18, 22))
     assert wrong == []
@@ -76,6 +91,9 @@ def test_numbers_count_from_the_region() -> None:
         ((units(),), "nothing is filed; begin units at 3"),
         ((units(3, 99),), "generate_content_summary: there is no line 99; numbers go from 1 to 22"),
         ((units(3, -1),), "there is no line -1"),
+        ((units(3, 20, more_starts=[8, 99]),), "more_starts: there is no line 99; numbers go from 1 to 22"),
+        ((units(3), Call(HEADINGS, {"h1": [99]})), "identify_headings: there is no line 99"),
+        ((units(3), Call(HEADINGS, {"h1": [6], "h2": [6]})), "identify_headings: line 6 is named twice"),
         ((units(3, 2.5),), "there is no line 2.5"),
         ((units(3, True),), "there is no line True"),
         ((units(20, 3),), "generate_content_summary: line 3 comes after line 20; lines must ascend"),

@@ -40,6 +40,7 @@ def test_sentences_end_here(parts: list[str]) -> None:
         "Mr. Smith met Dr. Jones and J. Doe in the U.S. Senate",
         "see Fig. 3 and No. 7",
         "a.b.c",
+        r"\frac{R-\rho}{\nabla x} \neq \nu \right)",
         "no end at all",
         "One sentence.",
         "",

@@ -31,6 +31,12 @@ def test_marks_links_tags_and_code_are_left_out() -> None:
     assert summarize("[ref]: /url\n\nWords that matter.") == "Words that matter."
 
 
+def test_formulas_are_no_sentences() -> None:
+    formula = r"$$ \frac{\rho}{\theta} = \alpha\left(\kappa-t\right) $$"
+    assert summarize(f"{formula}\n\nThe model is small.") == "The model is small."
+    assert "alpha" in summarize(formula)  # where there is nothing else
+
+
 def test_code_alone_is_summarized_by_its_words() -> None:
     assert "kubectl get pods" in summarize("```sh\nkubectl get pods\n```")
 

@@ -1,0 +1,205 @@
+"""`make chaos-chunking`: workers are killed while a model chunks documents; nothing may differ for it.
+
+Real processes get kill -9 at random moments, with one question under way at a time and with several. It
+prints one line for each and exits with 1 when the chunks differ from those of an undisturbed run, when a job
+does not complete, or when more questions were asked again than can have been under way when workers died.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos_chunking_home import Home, open_home
+from chaos_chunking_model import Model, make_text
+
+from kosmos.doubles.model_server import ModelServer
+from kosmos.workers import drain
+
+WORKER = Path(__file__).with_name("chaos_chunking_worker.py")
+CALM_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How hard it blows."""
+
+    kills: int
+    width: int  # questions at once
+    documents: int
+    parts: int  # of a document
+    workers: int
+    lease: float
+    seconds: float  # that an answer takes
+    seed: int
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came out of a storm."""
+
+    kills: int = 0
+    questions: int = 0
+    repeated: int = 0
+    under_way: list[int] = field(default_factory=list)  # at each kill
+    different: list[str] = field(default_factory=list)
+
+    def violations(self, plan: Plan) -> list[str]:
+        """What must not be."""
+        wrong = [f"{name} differs" for name in self.different]
+        if self.kills < plan.kills:
+            wrong.append(f"only {self.kills} kills: too little work for so many")
+        if self.repeated > self.kills * plan.width:
+            wrong.append(f"repeated={self.repeated} with kills={self.kills}")
+        return wrong
+
+
+class Crew:
+    """Worker processes; one that is killed is replaced at once."""
+
+    def __init__(self, home: Path, plan: Plan) -> None:
+        self._environment = {**os.environ, "KOSMOS_HOME": str(home)}
+        self._log = (home / "workers.log").open("ab")
+        self._lease = plan.lease
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+        self._started = 0
+        for _ in range(plan.workers):
+            self.start()
+
+    def start(self) -> None:
+        """One more."""
+        self._started += 1
+        name = f"w{self._started}"
+        command = [sys.executable, str(WORKER), name, str(self._lease)]
+        self._workers[name] = subprocess.Popen(
+            command, env=self._environment, stdout=self._log, stderr=self._log
+        )
+
+    def alive(self, name: str) -> bool:
+        """Whether it still runs."""
+        return name in self._workers and self._workers[name].poll() is None
+
+    def kill(self, name: str) -> None:
+        """Kill -9."""
+        process = self._workers.pop(name)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        """End them all."""
+        for name in list(self._workers):
+            self.kill(name)
+        self._log.close()
+
+
+def main() -> None:
+    """Run the storm for each width."""
+    options = _options()
+    passed = [asyncio.run(_run(_plan(options, width))) for width in options.width]
+    sys.exit(not all(passed))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--width", type=int, nargs="+", default=[1, 4], help="questions of a job at once")
+    parser.add_argument("--documents", type=int, help="default: enough for the kills")
+    parser.add_argument("--parts", type=int, default=90, help="of a document; about 15 make a batch")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--lease", type=float, default=2.0, help="seconds; the product's default is 10")
+    parser.add_argument("--seconds", type=float, default=0.6, help="that an answer takes on average")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    return parser.parse_args()
+
+
+def _plan(options: argparse.Namespace, width: int) -> Plan:
+    documents = options.documents or max(2, options.kills * width // 3)
+    return Plan(
+        options.kills,
+        width,
+        documents,
+        options.parts,
+        options.workers,
+        options.lease,
+        options.seconds,
+        options.seed,
+    )
+
+
+async def _run(plan: Plan) -> bool:
+    folder = Path(tempfile.mkdtemp(prefix="kosmos-chaos-"))
+    began = time.monotonic()
+    outcome = await _storm(plan, folder)
+    wrong = outcome.violations(plan)
+    mean = sum(outcome.under_way) / max(1, len(outcome.under_way))
+    print(
+        f"at_once={plan.width} kills={outcome.kills} documents={plan.documents}",
+        f"questions={outcome.questions} repeated={outcome.repeated}",
+        f"repeated_per_kill={outcome.repeated / max(1, outcome.kills):.2f} under_way_at_kill={mean:.2f}",
+        f"different={len(outcome.different)} seed={plan.seed} seconds={time.monotonic() - began:.0f}",
+        flush=True,
+    )
+    if wrong:
+        print(f"VIOLATED: {'; '.join(wrong[:5])} (look into {folder}, repeat with --seed {plan.seed})")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return not wrong
+
+
+async def _storm(plan: Plan, folder: Path) -> Outcome:
+    """The same work twice: in the storm, then in the calm."""
+    numbers = range(plan.seed, plan.seed + plan.documents)
+    texts = {f"{number}.md": make_text(number, plan.parts) for number in numbers}
+    outcome = Outcome()
+    model = Model(plan.seconds)
+    async with ModelServer(model.decide) as server, open_home(folder / "storm", texts) as home:
+        await home.fill(server.base_url, plan.width)
+        crew = Crew(folder / "storm", plan)
+        try:
+            await _blow(home, crew, plan, lambda: outcome.under_way.append(server.active))
+            await home.finish(CALM_SECONDS)
+        finally:
+            await asyncio.to_thread(crew.stop)
+        stormy = await home.made()
+    outcome.kills = len(outcome.under_way)
+    outcome.questions, outcome.repeated = len(model.asked), model.repeated
+    quick = Model(0.0)
+    async with ModelServer(quick.decide) as server, open_home(folder / "calm", texts) as home:
+        await home.fill(server.base_url, plan.width)
+        await drain(home.app, 1)
+        calm = await home.made()
+    outcome.different = [
+        name for name in texts if stormy[name] != calm[name] or calm[name][-1] != ["COMPLETED"]
+    ]
+    if set(quick.asked) != set(model.asked):
+        outcome.different.append("the set of questions")
+    return outcome
+
+
+async def _blow(home: Home, crew: Crew, plan: Plan, before: Callable[[], None]) -> None:
+    """Kill workers that work, at any moment of what they do."""
+    chance = random.Random(plan.seed)  # noqa: S311  (repeatable on purpose)
+    left = plan.kills
+    while left and await home.unfinished():
+        busy = [name for name in await home.at_work() if crew.alive(name)]
+        if busy:
+            name = chance.choice(busy)
+            await asyncio.sleep(chance.uniform(0.0, 2.5 * plan.seconds))
+            if name in await home.at_work():
+                before()
+                crew.kill(name)
+                crew.start()
+                left -= 1
+        await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()
