@@ -7,6 +7,7 @@ does not complete, or when more questions were asked again than can have been un
 
 import argparse
 import asyncio
+import contextlib
 import os
 import random
 import shutil
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from kosmos.workers import drain
 
 WORKER = Path(__file__).with_name("chaos_chunking_worker.py")
 CALM_SECONDS = 600.0
+ASKING = 0.8  # the share of kills that come soon after a question
+PATIENCE = 10.0  # seconds to wait for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--width", type=int, nargs="+", default=[1, 4], help="questions of a job at once")
     parser.add_argument("--documents", type=int, help="default: enough for the kills")
     parser.add_argument("--parts", type=int, default=90, help="of a document; about 15 make a batch")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--lease", type=float, default=2.0, help="seconds; the product's default is 10")
     parser.add_argument("--seconds", type=float, default=0.6, help="that an answer takes on average")
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -164,7 +167,7 @@ async def _storm(plan: Plan, folder: Path) -> Outcome:
         await home.fill(server.base_url, plan.width)
         crew = Crew(folder / "storm", plan)
         try:
-            await _blow(home, crew, plan, lambda: outcome.under_way.append(server.active))
+            outcome.under_way = [count async for count in _blow(home, crew, plan, server)]
             await home.finish(CALM_SECONDS)
         finally:
             await asyncio.to_thread(crew.stop)
@@ -184,21 +187,36 @@ async def _storm(plan: Plan, folder: Path) -> Outcome:
     return outcome
 
 
-async def _blow(home: Home, crew: Crew, plan: Plan, before: Callable[[], None]) -> None:
-    """Kill workers that work, at any moment of what they do."""
+async def _blow(home: Home, crew: Crew, plan: Plan, server: ModelServer) -> AsyncIterator[int]:
+    """Kill workers that work, at any moment of what they do; yields how many questions were under way.
+
+    Most of the time they wait for an answer, so most kills come soon after a question; the others come as
+    soon as a job is taken, while it is laid out, or whenever.
+    """
     chance = random.Random(plan.seed)  # noqa: S311  (repeatable on purpose)
-    left = plan.kills
-    while left and await home.unfinished():
+    for _ in range(plan.kills):
+        name = await _busy(home, crew, chance)
+        if chance.random() < ASKING:
+            with contextlib.suppress(TimeoutError):
+                await server.until_active(1, within=PATIENCE)
+        await asyncio.sleep(chance.uniform(0.0, 2 * plan.seconds))
+        name = await _busy(home, crew, chance, rather=name)
+        if not name:
+            return
+        under_way = server.active
+        crew.kill(name)
+        crew.start()
+        yield under_way
+
+
+async def _busy(home: Home, crew: Crew, chance: random.Random, rather: str = "") -> str:
+    """A worker that has a job in hand; none when all jobs have ended."""
+    while await home.unfinished():
         busy = [name for name in await home.at_work() if crew.alive(name)]
         if busy:
-            name = chance.choice(busy)
-            await asyncio.sleep(chance.uniform(0.0, 2.5 * plan.seconds))
-            if name in await home.at_work():
-                before()
-                crew.kill(name)
-                crew.start()
-                left -= 1
+            return rather if rather in busy else chance.choice(busy)
         await asyncio.sleep(0.05)
+    return ""
 
 
 if __name__ == "__main__":

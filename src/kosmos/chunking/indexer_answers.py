@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kosmos.chunking.indexer_batches import Region
+from kosmos.chunking.indexer_place import Place
 from kosmos.chunking.indexer_prompt import HEADINGS, MODEL_KINDS, REDACT, SUMMARY, ToolCall, wanted_starts
-from kosmos.chunking.indexer_sheet import Sheet, Stretch
+from kosmos.chunking.indexer_sheet import Sheet
 from kosmos.chunking.redaction import keep_kinds
 from kosmos.chunking.rules import MAX_LEVEL
 from kosmos.domain.redactions import MAX_REASON, Redaction, RedactionSource, redact_range
@@ -32,60 +33,11 @@ class Pointed:
     unfinished_from: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A region in which numbers are looked up."""
-
-    sheet: Sheet
-    region: Region
-    stretches: Sequence[Stretch]
-
-    def line(self, value: Any) -> int | None:
-        """The line of the document that a number of the answer names."""
-        if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
-            value = int(value)
-        if type(value) is not int or not 1 <= value <= self.last:
-            return None
-        return self.region.start_line + value - 1
-
-    def number(self, line: int) -> int:
-        """The number that stands for a line of the document."""
-        return line - self.region.start_line + 1
-
-    @property
-    def last(self) -> int:
-        """The largest number."""
-        return self.number(self.region.end_line)
-
-    def stretch(self, line: int) -> Stretch:
-        """What a line belongs to."""
-        return self.sheet.stretches[self.sheet.at(line)]
-
-    def below(self, stretch: Stretch) -> Stretch | None:
-        """What follows a stretch in the region, if it is content."""
-        at = self.sheet.at(stretch.start_line) + 1
-        found = self.sheet.stretches[at] if stretch.end_line < self.region.end_line else None
-        return found if found and found.heading is None else None
-
-    def settle(self, line: int) -> int | None:
-        """The line at which a unit begins that was said to begin here.
-
-        A blank line means what follows it, a heading what it heads, a line in the middle its beginning.
-        """
-        stretch = self.stretch(line)
-        following = self.below(stretch)
-        if stretch.heading:
-            return following.start_line if following else None
-        if line > stretch.sign and not self.sheet.shown[line - 1].strip() and following:
-            return following.start_line
-        return stretch.start_line
-
-
 def read_answer(
     sheet: Sheet, region: Region, calls: Sequence[ToolCall], *, tail: bool = False
 ) -> tuple[Pointed, list[str]]:
     """What was pointed at and everything that is wrong with it; it may be filed if nothing is."""
-    place = _Place(sheet, region, sheet.within(region.start_line, region.end_line))
+    place = Place(sheet, region, sheet.within(region.start_line, region.end_line))
     wrong = list(_check_calls(calls))
     headings = _read_headings(place, list(_titles(calls)), wrong)
     units = _read_units(place, list(_items(calls, SUMMARY)), headings, wrong)
@@ -133,7 +85,7 @@ def _field(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, dict) else None
 
 
-def _read_headings(place: _Place, items: Sequence[tuple[Any, Any]], wrong: list[str]) -> dict[int, int]:
+def _read_headings(place: Place, items: Sequence[tuple[Any, Any]], wrong: list[str]) -> dict[int, int]:
     found: dict[int, int] = {}
     for given, level in items:
         line = place.line(given)
@@ -152,7 +104,7 @@ def _read_headings(place: _Place, items: Sequence[tuple[Any, Any]], wrong: list[
     return found
 
 
-def _no_heading(place: _Place, line: int) -> str | None:
+def _no_heading(place: Place, line: int) -> str | None:
     """Why a line can be no heading, if it cannot."""
     stretch = place.stretch(line)
     if stretch.kind not in _TITLES:
@@ -165,7 +117,7 @@ def _no_heading(place: _Place, line: int) -> str | None:
 
 
 def _read_units(
-    place: _Place, items: Sequence[Any], headings: Mapping[int, int], wrong: list[str]
+    place: Place, items: Sequence[Any], headings: Mapping[int, int], wrong: list[str]
 ) -> dict[int, str]:
     found: dict[int, str] = {}
     before = 0
@@ -191,7 +143,7 @@ def _read_units(
 
 
 def _read_starts(
-    place: _Place, calls: Sequence[ToolCall], headings: Mapping[int, int], wrong: list[str]
+    place: Place, calls: Sequence[ToolCall], headings: Mapping[int, int], wrong: list[str]
 ) -> frozenset[int]:
     """Where units without a summary begin; in any order, and what is a unit or heading already is one."""
     found: set[int] = set()
@@ -206,7 +158,7 @@ def _read_starts(
     return frozenset(found)
 
 
-def _unit_start(place: _Place, line: int, headings: Mapping[int, int]) -> int | None:
+def _unit_start(place: Place, line: int, headings: Mapping[int, int]) -> int | None:
     """Where a unit begins; None for one that would be a heading and nothing else."""
     start = place.settle(line)
     while start is not None and start in headings:
@@ -222,7 +174,7 @@ def _summary(value: Any) -> str | None:
     return (text if len(text) <= MAX_SUMMARY else text[: MAX_SUMMARY - 1] + "…") or None
 
 
-def _read_ranges(place: _Place, items: Sequence[Any], wrong: list[str]) -> tuple[Redaction, ...]:
+def _read_ranges(place: Place, items: Sequence[Any], wrong: list[str]) -> tuple[Redaction, ...]:
     found: list[Redaction] = []
     for item in items:
         given = _field(item, "start_line"), _field(item, "end_line")
@@ -244,7 +196,7 @@ def _read_ranges(place: _Place, items: Sequence[Any], wrong: list[str]) -> tuple
     return tuple(found)
 
 
-def _hides_most(place: _Place, found: Sequence[Redaction]) -> bool:
+def _hides_most(place: Place, found: Sequence[Redaction]) -> bool:
     hidden = {line for item in found for line in range(item.start_line, item.end_line + 1)}
     visible = [
         line
@@ -254,7 +206,7 @@ def _hides_most(place: _Place, found: Sequence[Redaction]) -> bool:
     return 2 * sum(line in hidden for line in visible) > len(visible)
 
 
-def _read_tail(place: _Place, calls: Sequence[ToolCall], wrong: list[str]) -> int | None:
+def _read_tail(place: Place, calls: Sequence[ToolCall], wrong: list[str]) -> int | None:
     """The line from which on nothing is filed yet: in the second half, or no end would come."""
     given = [(call.arguments or {}).get("unfinished_from") for call in calls if call.name == SUMMARY]
     named = next((value for value in given if value not in (None, 0)), None)
@@ -272,7 +224,7 @@ def _read_tail(place: _Place, calls: Sequence[ToolCall], wrong: list[str]) -> in
 
 
 def _check_filed(
-    place: _Place, headings: Mapping[int, int], units: Mapping[int, str], unfinished: int | None
+    place: Place, headings: Mapping[int, int], units: Mapping[int, str], unfinished: int | None
 ) -> Iterator[str]:
     """Enough of what was asked for; where little is missing, the system has summaries of its own."""
     wanted = [
@@ -300,5 +252,5 @@ def _cut(pointed: Pointed) -> Pointed:
     )
 
 
-def _outside(place: _Place, given: Any) -> str:
+def _outside(place: Place, given: Any) -> str:
     return f"there is no line {given!r:.40}; numbers go from 1 to {place.last}"

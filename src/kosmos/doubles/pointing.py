@@ -78,7 +78,7 @@ def point_partly(seen: Seen, rng: random.Random) -> list[Call]:
 
 def point_in_disorder(seen: Seen, rng: random.Random) -> list[Call]:
     """The right lines in any order."""
-    return [_summaries(seen, rng.sample(list(seen.wanted), len(seen.wanted)), sort=False)]
+    return [_summaries(seen, rng.sample(list(seen.wanted), len(seen.wanted)))]
 
 
 def point_twice(seen: Seen, rng: random.Random) -> list[Call]:
@@ -135,9 +135,8 @@ def point_somehow(seen: Seen, rng: random.Random) -> list[Call]:
     return rng.choice(list(MANNERS.values()))(seen, rng)
 
 
-def _summaries(seen: Seen, numbers: Sequence[int], *, sort: bool = True, **more: Any) -> Call:
-    ordered = sorted(numbers) if sort else numbers
-    units = [{"line": number, "summary": _summary(seen.lines.get(number, ""))} for number in ordered]
+def _summaries(seen: Seen, numbers: Sequence[int], **more: Any) -> Call:
+    units = [{"line": number, "summary": _summary(seen.lines.get(number, ""))} for number in numbers]
     return SUMMARY, {"units": units, **more}
 
 

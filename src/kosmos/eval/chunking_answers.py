@@ -21,10 +21,9 @@ from kosmos.domain.tokens import estimate_tokens
 from kosmos.errors import InvalidInput
 from kosmos.eval.chunking import Piece
 from kosmos.eval.chunking_pieces import as_pieces
-from kosmos.eval.chunking_run import Cut
+from kosmos.eval.chunking_run import INDEXER, Cut
 from kosmos.ingest.blocks import parse_blocks
 
-INDEXER = "indexer"
 _SHIPPED = "indexer_answers.json"
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]

@@ -7,6 +7,7 @@ from kosmos.domain.tokens import estimate_tokens
 from kosmos.eval.chunking import ChunkingSet, K, Piece, Score, Scorer, evaluate_pieces
 
 OURS = "structure"
+INDEXER = "indexer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,10 @@ def _part(data: ChunkingSet, names: frozenset[str]) -> ChunkingSet:
 
 
 def _beaten(scores: Mapping[str, Score]) -> Iterator[str]:
-    """Each pair in which another chunker has both a higher recall and a higher IoU than a size of ours."""
+    """Each pair in which a peer has both a higher recall and a higher IoU than structure at some size."""
     ours = {label: score for label, score in scores.items() if label.startswith(OURS)}
+    peers = {label: score for label, score in scores.items() if not label.startswith((OURS, INDEXER))}
     for label, mine in ours.items():
-        for other, score in scores.items():
-            if other not in ours and score.recall > mine.recall and score.iou > mine.iou:
+        for other, score in peers.items():
+            if score.recall > mine.recall and score.iou > mine.iou:
                 yield f"{other} beats {label}"
