@@ -5,7 +5,7 @@ from alembic import op
 
 from kosmos.db.types import ID, UtcDateTime
 
-revision = "0007"
+revision = "0005"
 down_revision = "0004"
 branch_labels = None
 depends_on = None
