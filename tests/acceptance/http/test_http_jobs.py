@@ -122,7 +122,8 @@ def _follow(person: Person, job_id: str) -> Iterator[dict[str, Any]]:
 def test_a_model_that_is_not_there_is_named_before_anything_is_stored(world: World) -> None:
     person, document = world.stranger, world.own["document_id"]
     before = person.ok("GET", "/api/v1/jobs")["items"]
-    answer = person.call("POST", "/api/v1/jobs", {"type": "chunking", "document_id": document})
+    wanted = {"type": "chunking", "document_id": document, "context": {"producer": "indexer"}}
+    answer = person.call("POST", "/api/v1/jobs", wanted)
     assert answer.status_code == 409
     problem = answer.json()
     assert problem["title"] == "NoCredential"

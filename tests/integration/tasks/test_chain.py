@@ -185,9 +185,8 @@ async def test_a_cancelled_version_can_be_taken_up_again(scene: Scene, position:
     await cancel_job(scene.bench, scene.owner, added.jobs[position].id)
     await scene.work()
     await scene.check_served(TEXT)
-    for job in added.jobs[position:]:
-        await retry_job(scene.bench, scene.owner, job.id)
-        await scene.work()
+    await retry_job(scene.bench, scene.owner, added.jobs[position].id)  # those that wait for it go on, too
+    await scene.work()
     await scene.check_served(NEWER)
     await scene.check_tidy()
 
@@ -200,12 +199,10 @@ async def test_a_first_version_that_failed_and_is_retried(scene: Scene) -> None:
     assert (await _only(scene)).status is DocumentStatus.FAILED
     await scene.bench.blobs.put(original)
     await retry_job(scene.bench, scene.owner, added.jobs[0].id)
-    await scene.work()
+    await scene.work(1)
     document = await _only(scene)
     assert (document.status, document.error) == (DocumentStatus.PROCESSING, None)
-    for job in added.jobs[1:]:
-        await retry_job(scene.bench, scene.owner, job.id)
-        await scene.work()
+    await scene.work()
     await scene.check_served(TEXT)
     await scene.check_tidy()
 
