@@ -36,17 +36,17 @@ _ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A document with all that is stored for it; `data` is None when the bytes of its text are gone."""
+    """A document with all that is stored for it; for a text that cannot be read, `data` says why."""
 
     document: Document
-    data: bytes | None
+    data: bytes | str
     chunks: Sequence[Chunk]
     rows: Mapping[str, Mapping[str, Any]]  # fields of its index rows by pk
 
     @property
-    def text(self) -> str:
-        """The canonical text, as far as it can be read."""
-        return (self.data or b"").decode(errors="replace")
+    def text(self) -> str | None:
+        """The canonical text, if it can be read."""
+        return self.data.decode(errors="replace") if isinstance(self.data, bytes) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ class Verification:
 def _text_faults(subject: Subject) -> Iterator[str]:
     """The stored bytes are those that the document names."""
     document, data = subject.document, subject.data
-    if data is None:
-        yield "the bytes of its text are gone"
+    if isinstance(data, str):
+        yield data
     elif hashlib.sha256(data).hexdigest() != document.canonical_sha256:
         yield "the bytes of its text are not those that it was made of"
-    elif (subject.text.count("\n") + 1 if data else 0) != document.line_count:
+    elif (data.count(b"\n") + 1 if data else 0) != document.line_count:
         yield f"its text has not the {document.line_count} lines that it is said to have"
 
 
@@ -112,9 +112,8 @@ def _fidelity_faults(subject: Subject) -> Iterator[str]:
 
 def _tree_faults(subject: Subject) -> Iterator[str]:
     """No gap, no overlap, and a tree that obeys the rules."""
-    if subject.data is None:
-        return
-    for violation in check_chunks(subject.text, as_drafts(subject.chunks)):
+    text = subject.text
+    for violation in check_chunks(text, as_drafts(subject.chunks)) if text is not None else ():
         where = "" if violation.position is None else f"chunk {violation.position}: "
         yield f"{where}{violation.message}"
 
@@ -228,11 +227,13 @@ async def _gather(bench: Workbench, space_id: str, live: Sequence[Document]) -> 
     ]
 
 
-async def _read(bench: Workbench, document: Document) -> bytes | None:
+async def _read(bench: Workbench, document: Document) -> bytes | str:
+    if document.canonical_sha256 is None:
+        return "it names no text"
     try:
-        return await bench.blobs.read(document.canonical_sha256) if document.canonical_sha256 else None
-    except DataLost:
-        return None
+        return await bench.blobs.read(document.canonical_sha256)
+    except DataLost as error:
+        return error.message
 
 
 async def _rows(
