@@ -85,11 +85,32 @@ def _documents(kosmos: Kosmos, folder: Path) -> Results:
         "read": kosmos.json("read", name, "--space", "知识库", "--lines", "3:7"),
         "grep": kosmos.json("grep", "证书|pump", "--space", "知识库"),
         **_jobs(quick, name),
+        **_chunks(kosmos, name),
         "documents remove": kosmos.json("documents", "remove", name, "--space", "知识库"),
         "search after": quick.json("search", "证书轮换"),
         "gc": kosmos.json("gc"),
         "doctor": quick.json("doctor"),
         "spaces delete": quick.json("spaces", "delete", "知识库", "--yes"),
+    }
+
+
+def _chunks(kosmos: Kosmos, name: str) -> Results:
+    quick, space = replace(kosmos, quick=True), ("--space", "知识库")
+    return {
+        "chunks show": kosmos.json("chunks", "show", name, *space),
+        "chunks for people": quick.run("chunks", name, *space, "--lines", "7"),
+        "chunks errors": quick.json("chunks", "errors", *space),
+        "chunks retry": quick.run("chunks", "retry", "nothing"),
+        "rechunk": kosmos.json("rechunk", name, *space),
+        "spaces set": kosmos.json(
+            "spaces", "set", "知识库", "--redaction", "email,phone", "--batch-lines", "50"
+        ),
+        "spaces set badly": quick.run("spaces", "set", "知识库", "--producer", "magic"),
+        "documents cost": kosmos.json("documents", "cost", name, *space),
+        "documents cost estimate": quick.json("documents", "cost", *space, "--estimate"),
+        "verify": kosmos.json("verify", *space),
+        "verify for people": quick.run("verify", *space),
+        "read verbatim": quick.json("read", name, *space, "--verbatim"),
     }
 
 
@@ -122,7 +143,7 @@ def _jobs(kosmos: Kosmos, name: str) -> Results:
         "jobs run": kosmos.json(
             "jobs", "create", "indexing", "--document", name, "--space", "知识库", "--run"
         ),
-        "jobs refused": kosmos.run(*create[:-2]),
+        "jobs refused": kosmos.run(*create[:-1], "indexer"),
     }
 
 
@@ -313,6 +334,40 @@ def test_jobs(results: Results) -> None:
     assert seen == ["PENDING", "PAUSED", "PENDING", "CANCELLED"]
     assert "CANCELLED  Cancelled by hand." in watched.stderr
     assert watched.stderr.rstrip().split("  ")[-2:] == ["COMPLETED", "7/7"]
+
+
+def test_chunks(results: Results) -> None:
+    shown = results["chunks show"]
+    assert [item["type"] for item in shown["chunks"]] == ["heading", "content", "heading", "content"]
+    assert [(item["start_line"], item["end_line"]) for item in shown["chunks"]] == [
+        (1, 2),
+        (3, 4),
+        (5, 6),
+        (7, 7),
+    ]
+    drawn = results["chunks for people"].stdout.split("\n")
+    assert drawn[0].startswith("手册 目录/泵.md: 3 chunks, 7 lines")
+    assert drawn[1] == "└─ # 泵 guide  [1-2, 3 tokens]"
+    assert drawn[2] == "   └─ ## 证书  [5-6, 3 tokens]"
+    assert drawn[3].startswith("      └─ 叶子证书每九十天轮换一次")
+    assert results["chunks errors"] == []
+    assert "There is no chunk nothing" in check_refusal(results["chunks retry"], 1)
+    assert results["rechunk"] == {"done": ["手册 目录/泵.md"], "failed": []}
+    assert results["read verbatim"]["lines"] == GUIDE.rstrip("\n").split("\n")
+
+
+def test_settings_proof_and_cost(results: Results) -> None:
+    assert results["spaces set"]["settings"] == {
+        "chunking": {"batch_lines": 50},
+        "redaction": ["email", "phone"],
+    }
+    assert results["spaces set"]["in_force"]["redaction"] == "email,phone"
+    assert "no value for producer" in check_refusal(results["spaces set badly"], 2)
+    assert results["documents cost"]["sum"]["calls"] == 0
+    assert results["documents cost estimate"]["documents"] == 2
+    assert results["verify"] == {"documents": 2, "verified": 2, "waiting": 0, "faults": []}
+    told = results["verify for people"]
+    assert (told.returncode, told.stdout, told.stderr) == (0, "verified 2 of 2\n", "")
 
 
 def test_a_model_that_is_missing_is_named(results: Results) -> None:
