@@ -8,24 +8,24 @@ does not complete, or when more questions were asked again than can have been un
 import argparse
 import asyncio
 import contextlib
-import os
+import multiprocessing
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from chaos_chunking_home import Home, open_home
 from chaos_chunking_model import Model, make_text
+from chaos_chunking_worker import run
 
 from kosmos.doubles.model_server import ModelServer
 from kosmos.workers import drain
 
-WORKER = Path(__file__).with_name("chaos_chunking_worker.py")
 CALM_SECONDS = 600.0
 ASKING = 0.8  # the share of kills that come soon after a question
 PATIENCE = 10.0  # seconds to wait for one
@@ -66,13 +66,14 @@ class Outcome:
 
 
 class Crew:
-    """Worker processes; one that is killed is replaced at once."""
+    """Worker processes, forked so that starting costs little; one that is killed is replaced at once."""
 
     def __init__(self, home: Path, plan: Plan) -> None:
-        self._environment = {**os.environ, "KOSMOS_HOME": str(home)}
-        self._log = (home / "workers.log").open("ab")
+        self._home = home
         self._lease = plan.lease
-        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["chaos_chunking_worker"])
+        self._workers: dict[str, BaseProcess] = {}
         self._started = 0
         for _ in range(plan.workers):
             self.start()
@@ -81,26 +82,24 @@ class Crew:
         """One more."""
         self._started += 1
         name = f"w{self._started}"
-        command = [sys.executable, str(WORKER), name, str(self._lease)]
-        self._workers[name] = subprocess.Popen(
-            command, env=self._environment, stdout=self._log, stderr=self._log
-        )
+        process = self._context.Process(target=run, args=(name, self._home, self._lease), daemon=True)
+        process.start()
+        self._workers[name] = process
 
     def alive(self, name: str) -> bool:
         """Whether it still runs."""
-        return name in self._workers and self._workers[name].poll() is None
+        return name in self._workers and self._workers[name].is_alive()
 
     def kill(self, name: str) -> None:
         """Kill -9."""
         process = self._workers.pop(name)
         process.kill()
-        process.wait()
+        process.join()
 
     def stop(self) -> None:
         """End them all."""
         for name in list(self._workers):
             self.kill(name)
-        self._log.close()
 
 
 def main() -> None:

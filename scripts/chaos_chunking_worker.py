@@ -1,16 +1,16 @@
-"""One worker process of a chunking storm: `chaos_chunking_worker.py NAME LEASE`, its home in KOSMOS_HOME."""
+"""One worker process of a chunking storm. Does nothing when run."""
 
 import asyncio
 import logging
 import os
-import sys
 import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from kosmos.app import open_app
-from kosmos.config import load_settings
+from kosmos.config import Settings
 from kosmos.jobs.registry import Registry
 from kosmos.jobs.worker import Worker
 from kosmos.tasks.job_types import TASK_TYPES, make_registry
@@ -26,22 +26,22 @@ def patient(bench: Workbench) -> Registry:
     return Registry(*(replace(kind, max_attempts=CLAIMS) for kind in known))
 
 
-async def work(name: str, lease: float) -> None:
-    """Work until killed."""
-    async with open_app(load_settings()) as app:
+def run(name: str, home: Path, lease: float) -> None:
+    """Work until killed, or until whoever started this is gone."""
+    log = home / "workers.log"
+    logging.basicConfig(filename=log, level=logging.INFO, format=f"%(asctime)s {name} %(name)s %(message)s")
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    asyncio.run(_work(name, home, lease))
+
+
+async def _work(name: str, home: Path, lease: float) -> None:
+    async with open_app(Settings(home=home)) as app:
         registry = patient(app.bench)
         worker = Worker(app.bench.db, registry, name=name, slots=1, lease=timedelta(seconds=lease))
         await worker.run()
 
 
-def end_with(parent: int) -> None:
-    """End this process when whoever started it is gone."""
+def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {sys.argv[1]} %(name)s %(message)s")
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    asyncio.run(work(sys.argv[1], float(sys.argv[2])))

@@ -1,5 +1,7 @@
 """Proves both producers of chunks on generated Markdown: `fuzz_chunking.py [--texts 20000] [--first SEED]`.
 
+With `--folder` the texts are the Markdown files below a folder instead.
+
 Every text is chunked by structure and by the indexer, whose model answers well, badly, partly, out of order,
 with overlaps, with lies about lines, or with nothing. Each time the chunks joined must be the text, to the
 byte, in a tree that obeys the rules. Exit 1 and the seeds of the texts for which they are not.
@@ -11,8 +13,9 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from fuzz_texts import make_text
@@ -66,11 +69,13 @@ def main() -> None:
     counts: Counter[str] = Counter()
     failed: list[str] = []
     started = time.process_time()
-    for seed in range(options.first, options.first + options.texts):
-        failed += _check(seed, counts)
+    for seed, text in _texts(options):
+        counts["texts"] += 1
+        failed += _check(seed, clean_text(text), counts)
     seconds = time.process_time() - started
+    texts = counts.pop("texts", 0)
     print(" ".join(f"{name}={count}" for name, count in sorted(counts.items())))
-    print(f"texts={options.texts} broken={len(failed)} cpu_seconds={seconds:.0f}")
+    print(f"texts={texts} broken={len(failed)} cpu_seconds={seconds:.0f}")
     for line in failed[:20]:
         print(f"BROKEN {line}")
     sys.exit(bool(failed))
@@ -80,12 +85,21 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--texts", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0, help="Seed of the first text.")
+    parser.add_argument("--folder", type=Path, help="Take the Markdown files below it.")
     return parser.parse_args()
 
 
-def _check(seed: int, counts: Counter[str]) -> list[str]:
+def _texts(options: argparse.Namespace) -> Iterator[tuple[int, str]]:
+    if options.folder is None:
+        seeds = range(options.first, options.first + options.texts)
+        yield from ((seed, make_text(seed)) for seed in seeds)
+    else:
+        files = sorted(options.folder.rglob("*.md"))
+        yield from ((at, file.read_bytes().decode(errors="replace")) for at, file in enumerate(files))
+
+
+def _check(seed: int, text: str, counts: Counter[str]) -> list[str]:
     chance = random.Random(f"{seed} choices")  # noqa: S311  (repeatable on purpose)
-    text = clean_text(make_text(seed))
     blocks = parse_blocks(text)
     drafts = chunk_by_structure(text, blocks, sizes=chance.choice(SIZES))
     counts["structure_chunks"] += len(drafts)

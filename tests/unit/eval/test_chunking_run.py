@@ -90,6 +90,23 @@ def test_the_indexer_is_measured_where_all_its_questions_are_answered() -> None:
     assert cut_by_answers(CORPORA, {})[0] is None
 
 
+def test_tokens_are_counted_once_for_each_text_that_is_whole() -> None:
+    answers = answers_for_a()
+    one, _ = cut_by_answers({"a": CORPORA["a"]}, answers)
+    many, missing = cut_by_answers({"a": CORPORA["a"], "b": CORPORA["b"], "c": "small"}, answers)
+    assert one is not None
+    assert many is not None
+    assert (many.sent, many.given) == (one.sent, one.given)
+    assert len(missing) == 1
+
+
+def test_an_answer_that_cannot_be_filed_is_none() -> None:
+    wrong = {key: [(SUMMARY, {"units": [{"line": 99, "summary": "x"}]})] for key in answers_for_a()}
+    cut, missing = cut_by_answers({"a": CORPORA["a"]}, wrong)
+    assert cut is None
+    assert len(missing) == 1
+
+
 def test_an_answer_is_found_whatever_the_fixed_words() -> None:
     question = Question(({"content": "old words"}, {"content": "batch"}), ())
     other = replace(question, messages=({"content": "new words"}, {"content": "batch"}))
