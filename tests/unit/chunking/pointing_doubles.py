@@ -10,9 +10,9 @@ from typing import Any
 from kosmos.chunking.indexer_ladder import Reply
 from kosmos.chunking.indexer_prompt import HEADINGS, REDACT, SUMMARY, Question
 from kosmos.chunking.summaries import summarize
+from kosmos.doubles import pointing
+from kosmos.doubles.pointing import Seen
 
-_NUMBERED = re.compile(r"^(\d+)\|(.*)$")
-_WANTED = re.compile(r"Begin units at ([\d, ]+); (\d+) summar(?:y|ies) in all")
 _TITLE = re.compile(r"(?:\d+(?:\.\d+)*\.? [A-Z]|第.{1,3}[章节] ).{0,60}")
 
 
@@ -24,35 +24,9 @@ class Call:
     arguments: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What a model can see of a question."""
-
-    lines: dict[int, str]  # the numbered ones, each with what belongs to it
-    wanted: list[int]
-    about: int
-
-
 def see(question: Question) -> Seen:
     """Read the question as a model has to: from its words alone."""
-    return see_text(str(question.messages[1]["content"]))
-
-
-def see_text(content: str) -> Seen:
-    """The same from the text of the message."""
-    text = content.split("\n<<<\n", 1)[1].rsplit("\n>>>\n", 1)[0]
-    lines: dict[int, list[str]] = {}
-    last: list[str] = []
-    for line in text.split("\n"):
-        match = _NUMBERED.match(line)
-        if match:
-            last = lines.setdefault(int(match[1]), [])
-        if not line.startswith("#"):
-            last.append(match[2] if match else line)
-    task = _WANTED.search(content.rsplit("\n>>>\n", 1)[1])
-    assert task
-    wanted = [int(number) for number in task[1].split(",")]
-    return Seen({number: "\n".join(parts) for number, parts in lines.items()}, wanted, int(task[2]))
+    return pointing.see(str(question.messages[1]["content"]))
 
 
 def brief(text: str) -> str:
@@ -72,7 +46,7 @@ def good_calls(seen: Seen) -> list[Call]:
     numbers = sorted(seen.lines)
     starts = set(seen.wanted)
     spare = [number for number in numbers if number not in starts]
-    more = max(0, seen.about - len(starts))
+    more = max(0, seen.count - len(starts))
     step = max(1, len(spare) // (more + 1))
     starts |= set(spare[step::step][:more])
     units = [{"line": number, "summary": brief(seen.lines[number])} for number in sorted(starts)]
