@@ -22,6 +22,7 @@ from kosmos.tasks.extracts import extract_bytes
 from kosmos.tasks.generations import open_version, still_draft
 from kosmos.tasks.keeping import hold_blob, release_blobs
 from kosmos.tasks.pipeline import Result
+from kosmos.tasks.showing import settings_of, shown_values
 from kosmos.tasks.workbench import Workbench
 
 ASSET_ANALYSIS = "asset_analysis"
@@ -38,6 +39,8 @@ async def process_document(bench: Workbench, run: Run) -> Result:
     parts = (text, extract, *(figure.data for figure in converted.figures))
     stored = {await bench.blobs.put(part): part for part in parts if part is not None}
     viewer = await _viewer(bench, run)
+    async with run.db.glance() as conn:
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
     found = _assets(run, document, version, converted, analysed=viewer is not None)
     changes = _columns(converted, text, extract)
     lines = changes["line_count"]
@@ -53,7 +56,7 @@ async def process_document(bench: Workbench, run: Run) -> Result:
     bench.wake([job.id for job in made])
     left += [sha256 for sha256 in (version.canonical_sha256, version.extract_sha256) if sha256]
     await release_blobs(bench, sorted(set(left) - set(stored)))
-    notes = list(converted.notes)[:20]
+    notes = shown_values(list(converted.notes)[:20], kinds)  # they may quote the text
     return {
         "lines": lines,
         "canonical_sha256": changes["canonical_sha256"],

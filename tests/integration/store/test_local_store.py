@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,10 @@ async def test_every_filter_in_search_and_delete(
     await store.upsert("c", rows)
     assert await _pks(store, where) == expected
     if where is not None:
+        found = await store.query("c", where, limit=10)
+        assert found == [replace(row, sparse={}) for row in rows if row.pk in expected]
+        assert await store.query("c", where, limit=1) == found[:1]
+        assert await store.query("c", where, limit=10, after="a") == [row for row in found if row.pk > "a"]
         assert await store.delete("c", where) == len(expected)
         assert set(await _pks(store)) == {"a", "b", "c"} - set(expected)
 

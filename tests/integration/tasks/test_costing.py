@@ -96,11 +96,10 @@ async def test_what_a_job_paid_that_was_taken_away_is_booked(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is cancelled while a model answers: nothing comes of the answer, but it has its price."""
-    provider, inner = Provider(), chat.complete
-    ids: list[str] = []
+    provider, ids = Provider(), list[str]()
 
     async def complete(*args: Any, **options: Any) -> Any:
-        answer = await inner(*args, **options)
+        answer = await chat.complete(*args, **options)
         async with scene.bench.db.write() as conn:
             await control.cancel(conn, ids[0], scene.bench.clock())
         return answer
