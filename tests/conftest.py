@@ -1,5 +1,6 @@
 """What every test may use: both database engines, for real."""
 
+import signal
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -18,6 +19,12 @@ APART = "simulation"  # seeds are independent of each other: any process may tak
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are told apart by their length: what is in them may differ between two processes."""
     return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
+
+
+def pytest_configure() -> None:
+    """Whoever runs the tests in the background ignores interrupts, and so would every command they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
