@@ -38,6 +38,7 @@ bench: $(READY)
 
 chaos: $(READY)
 	@$(BIN)/python scripts/chaos.py
+	@$(BIN)/python scripts/chaos_chunking.py
 
 serve: $(READY)
 	$(BIN)/kosmos serve
