@@ -41,11 +41,14 @@ async def find_models(
     space_id: str | None,
     purpose: str,
 ) -> list[Credential]:
-    """The same inside a transaction."""
+    """The same inside a transaction. Where there is no small model, a large one does its work."""
     found = await candidates(conn, who, kind, space_id=space_id, rng=bench.rng)
+    if not found and kind is CredentialType.SLM:
+        found = await candidates(conn, who, CredentialType.LLM, space_id=space_id, rng=bench.rng)
     if not found:
+        either = f"{kind} or {CredentialType.LLM}" if kind is CredentialType.SLM else kind
         raise NoCredential(
-            f"{purpose} needs a credential of type {kind}, and there is none.",
+            f"{purpose} needs a credential of type {either}, and there is none.",
             remedy="Add one: kosmos credentials add NAME "
             f"--type {kind} --base-url URL --model MODEL --default",
         )

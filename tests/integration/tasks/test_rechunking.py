@@ -107,7 +107,7 @@ async def test_the_space_chooses_the_producer(scene: Scene, tmp_path: Path) -> N
 
 async def test_without_a_model_the_indexer_is_refused_before_anything_is_stored(scene: Scene) -> None:
     await set_space(scene, {"chunking": {"producer": "indexer"}})
-    with pytest.raises(NoCredential, match="SLM") as caught:
+    with pytest.raises(NoCredential, match="SLM or LLM") as caught:
         await scene.enter(TEXT)
     assert "producer=structure" in (caught.value.remedy or "")
     assert (await scene.documents(), await scene.blobs()) == ([], set())
