@@ -91,7 +91,7 @@ def test_a_watcher_goes_on_where_it_was(busy: Served, ada: Person) -> None:
 
 
 def test_cancel_stops_within_one_batch(busy: Served, ada: Person) -> None:
-    text = "\n\n".join(f"## Part {part}\n\nThe pump {part}." for part in range(6000))
+    text = "\n\n".join(f"## Part {part}\n\nThe pump {part}." for part in range(24_000))
     document = add(busy, _space(ada), "endless.md", text)
     job = _create(ada, document)["job"]["id"]
     at_cancel: list[int] = []
@@ -121,7 +121,7 @@ def _follow(person: Person, job_id: str) -> Iterator[dict[str, Any]]:
 
 def test_a_model_that_is_not_there_is_named_before_anything_is_stored(world: World) -> None:
     person = world.join("penniless")
-    document = world.add(_space(person))
+    document = world.add(person.ok("POST", "/api/v1/spaces", {"name": "no model"})["id"])
     before = person.ok("GET", "/api/v1/jobs")["items"]
     wanted = {"type": "chunking", "document_id": document, "context": {"producer": "indexer"}}
     answer = person.call("POST", "/api/v1/jobs", wanted)
