@@ -24,6 +24,31 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """The field is a number or a text between these, both included; None leaves a side open."""
+
+    field: str
+    low: int | float | str | None = None
+    high: int | float | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The field is a list that has this value."""
+
+    field: str
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The field is a text that begins so."""
+
+    field: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of them hold; an empty one always does."""
 
@@ -44,7 +69,7 @@ class Not:
     part: "Filter"
 
 
-Filter = Eq | In | And | Or | Not
+Filter = Eq | In | Range | Contains | Prefix | And | Or | Not
 
 
 def matches(condition: Filter, fields: Mapping[str, Any]) -> bool:
@@ -55,9 +80,30 @@ def matches(condition: Filter, fields: Mapping[str, Any]) -> bool:
         case In(field, values):
             value = fields.get(field)
             return isinstance(value, Scalar) and value in values
+        case Range(field, low, high):
+            return _between(fields.get(field), low, high)
+        case Contains(field, value):
+            listed = fields.get(field)
+            return isinstance(listed, list | tuple) and value in listed
+        case Prefix(field, value):
+            text = fields.get(field)
+            return isinstance(text, str) and text.startswith(value)
         case And(parts):
             return all(matches(part, fields) for part in parts)
         case Or(parts):
             return any(matches(part, fields) for part in parts)
         case Not(part):
             return not matches(part, fields)
+
+
+def _between(value: object, low: int | float | str | None, high: int | float | str | None) -> bool:
+    """Texts compare with texts and numbers with numbers; anything else is outside."""
+    for bound, holds in ((low, 1), (high, -1)):
+        if bound is None:
+            continue
+        if isinstance(bound, str):
+            if not isinstance(value, str) or (value > bound) - (value < bound) == -holds:
+                return False
+        elif isinstance(value, bool) or not isinstance(value, int | float) or (value - bound) * holds < 0:
+            return False
+    return value is not None

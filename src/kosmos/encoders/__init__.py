@@ -1,0 +1,1 @@
+"""Encoders: texts become vectors of unit length, in this process or at an endpoint."""
