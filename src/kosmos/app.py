@@ -24,7 +24,7 @@ from kosmos.jobs.waking import Wake
 from kosmos.llm.secrets import SecretBox, open_box, write_private
 from kosmos.net import Fetcher, Policy
 from kosmos.net import Limits as FetchLimits
-from kosmos.store.local import LocalStore
+from kosmos.store.opening import open_store
 from kosmos.tasks.workbench import Workbench
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
     bench = Workbench(
         db=db,
         blobs=blobs,
-        store=LocalStore(settings.index_folder),
+        store=open_store(settings.index),
         clock=clock,
         converter=ConversionHost(processes=settings.convert_processes, limits=_limits(settings)),
         fetcher=Fetcher(_policy(settings)),

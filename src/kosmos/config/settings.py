@@ -34,6 +34,11 @@ class Settings(BaseModel):
         default=None,
         description="A folder, or `s3://bucket/prefix?endpoint=https://…`. Default: a folder in the home.",
     )
+    index_url: Url | None = Field(
+        default=None,
+        description="A folder, `postgresql://user@host/name` (with pgvector), or `milvus://host:19530` "
+        "(`http://…`, `https://…` or `….db` for Milvus Lite). Default: a folder in the home.",
+    )
     s3_access_key: str | None = Field(default=None, description="Access key for an `s3://` blob store.")
     s3_secret_key: SecretStr | None = Field(default=None, description="Secret key for an `s3://` blob store.")
     secret_key: SecretStr | None = Field(
@@ -97,9 +102,9 @@ class Settings(BaseModel):
         return self.blobs_url or str(self.home / "blobs")
 
     @property
-    def index_folder(self) -> Path:
-        """Where the embedded index lives."""
-        return self.home / "index"
+    def index(self) -> str:
+        """The folder or URL of the index in force."""
+        return self.index_url or str(self.home / "index")
 
     @property
     def token_file(self) -> Path:

@@ -9,8 +9,8 @@ from kosmos.errors import InvalidInput
 from kosmos.retrieval.bm25 import query_vector
 from kosmos.retrieval.indexing import TEXT_ROUTE
 from kosmos.retrieval.terms import term_id, terms
+from kosmos.store.contract import Store
 from kosmos.store.filters import Eq
-from kosmos.store.local import LocalStore
 
 MAX_QUERY = 10_000
 MAX_K = 1000
@@ -39,7 +39,7 @@ def check_query(query: str, k: int) -> None:
 
 
 async def search_collections(
-    store: LocalStore, collections: Sequence[str], query: str, *, k: int
+    store: Store, collections: Sequence[str], query: str, *, k: int
 ) -> list[Ranked]:
     """The k best content chunks over all collections, best first."""
     check_query(query, k)

@@ -2,52 +2,53 @@
 
 import asyncio
 import json
-import re
+import logging
+import shutil
 import sqlite3
 import struct
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
+from kosmos.errors import EngineUnavailable, NotFound
+from kosmos.store.checks import check_name
+from kosmos.store.contract import Capabilities, Query, Stats
+from kosmos.store.dense import LostVectors
+from kosmos.store.filters import Filter
+from kosmos.store.local_database import open_database, transaction
+from kosmos.store.local_reading import (
+    forget_files,
+    read_page,
+    read_rows,
+    read_snapshot,
+    row_lookup,
+    with_vectors,
+    without_vectors,
+)
+from kosmos.store.local_upkeep import Limits, check_vectors, tidy
+from kosmos.store.local_writing import delete_slots, empty_route, ensure_routes, fill_rows, write_rows
+from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
+from kosmos.store.segment_files import DamagedFile
+from kosmos.store.snapshot import Snapshot
 
-from kosmos.errors import EngineUnavailable, InvalidInput
-from kosmos.store.filters import And, Eq, Filter, In, matches
-from kosmos.store.memory import Snapshot, build_snapshot
-from kosmos.store.rows import Found, IndexRow, Sparse, TermCounts
-from kosmos.store.vectors import pack_vectors, unpack_vectors
-
-BUSY_SECONDS = 30
-_NAME = re.compile(r"[a-z0-9_]{1,64}")
-_EVERYTHING = "SELECT pk, fields FROM entry"
-# How rows are found by what many are deleted by at once.
-_BY_KEY = {
-    "pk": "SELECT pk, fields FROM entry WHERE pk IN (SELECT value FROM json_each(?))",
-    "document_id": "SELECT pk, fields FROM entry "
-    "WHERE json_extract(fields, '$.document_id') IN (SELECT value FROM json_each(?))",
-}
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS entry (pk TEXT PRIMARY KEY, fields TEXT NOT NULL, sparse BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS entry_document ON entry (json_extract(fields, '$.document_id'));
-CREATE TABLE IF NOT EXISTS state (version INTEGER NOT NULL);
--- Not from 0: a collection made anew must not pass for the one that was dropped.
-INSERT INTO state SELECT random() / 2 WHERE NOT EXISTS (SELECT 1 FROM state);
-"""
+log = logging.getLogger(__name__)
+_TRIES = 5
 
 
 class LocalStore:
-    """One SQLite file for each collection in a folder; several processes may use it at once."""
+    """A SQLite file and a folder of mapped files for each collection; several processes may use them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, limits: Limits | None = None) -> None:
         self._folder = folder
+        self._limits = limits or Limits()
         self._snapshots: dict[str, Snapshot] = {}
-        self._lock = threading.Lock()
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()  # waiting here is fair and cheap, waiting inside SQLite is polling
 
-    async def ensure(self, collection: str) -> None:
-        """Make the collection unless it is there."""
-        await asyncio.to_thread(self._ensure, collection)
+    async def ensure(self, collection: str, dense: Mapping[str, int] | None = None) -> None:
+        """Make the collection and its dense routes (name -> dimension) unless they are there."""
+        await asyncio.to_thread(self._ensure, collection, dense)
 
     async def drop(self, collection: str) -> None:
         """Remove the collection with all its rows."""
@@ -61,159 +62,237 @@ class LocalStore:
         """Store rows, each replacing the one of the same pk; all of them or none."""
         await asyncio.to_thread(self._upsert, collection, rows)
 
+    async def fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
+        """Give rows that are there (by pk) dense vectors (by route); how many rows took them."""
+        return await asyncio.to_thread(self._fill, collection, vectors)
+
+    async def empty(self, collection: str, route: str) -> int:
+        """Take the vectors of a dense route away and forget its dimension; how many rows had one."""
+        return await asyncio.to_thread(self._empty, collection, route)
+
     async def delete(self, collection: str, where: Filter) -> int:
         """Remove the rows that match; how many there were."""
         return await asyncio.to_thread(self._delete, collection, where)
 
-    async def count(self, collection: str) -> int:
-        """How many rows there are."""
-        return len((await asyncio.to_thread(self._snapshot, collection)).pks)
+    async def get(self, collection: str, pks: Sequence[str], *, vectors: bool = False) -> dict[str, IndexRow]:
+        """The rows of these pks that there are."""
+        return await asyncio.to_thread(self._get, collection, pks, vectors)
 
     async def query(self, collection: str, where: Filter, *, limit: int, after: str = "") -> list[IndexRow]:
         """Rows that match, by pk, without their vectors; `after` goes on behind a pk."""
         return await asyncio.to_thread(self._query, collection, where, limit, after)
 
-    async def scan(self, collection: str) -> list[IndexRow]:
-        """All rows by pk."""
-        return await asyncio.to_thread(self._scan, collection)
+    async def scan(
+        self, collection: str, *, after: str = "", limit: int = 1000, vectors: bool = True
+    ) -> list[IndexRow]:
+        """Rows by pk, for export and rebuilding."""
+        return await asyncio.to_thread(self._scan, collection, after, limit, vectors)
+
+    async def count(self, collection: str, where: Filter | None = None) -> int:
+        """How many rows there are, or match."""
+        return await asyncio.to_thread(self._count, collection, where)
 
     async def search(
-        self, collection: str, route: str, query: Sparse, *, k: int, where: Filter | None = None
+        self, collection: str, route: str, query: Query, *, k: int, where: Filter | None = None
     ) -> list[Found]:
-        """The k best rows of a sparse route by inner product; zero scores dropped, ties broken by pk."""
-        return await asyncio.to_thread(self._search, collection, route, query, k, where)
+        """The k best rows of a route by inner product; scores of zero or less dropped, ties broken by pk."""
+        return (await self.search_many(collection, {route: query}, k=k, where=where))[route]
+
+    async def search_many(
+        self, collection: str, queries: Mapping[str, Query], *, k: int, where: Filter | None = None
+    ) -> dict[str, list[Found]]:
+        """The same for several routes at once, over one state of the collection."""
+        return await asyncio.to_thread(self._search, collection, queries, k, where)
 
     async def term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows each of the terms occurs."""
-        snapshot = await asyncio.to_thread(self._snapshot, collection)
-        return snapshot.term_counts(route, terms)
+        return await asyncio.to_thread(self._term_counts, collection, route, terms)
+
+    async def stats(self, collection: str) -> Stats:
+        """How full the collection is."""
+        return await asyncio.to_thread(self._stats, collection)
+
+    async def optimize(self, collection: str) -> None:
+        """Tidy up: few files, lists of near vectors where there are many; check that vectors are intact."""
+        await asyncio.to_thread(self._optimize, collection)
+
+    def capabilities(self) -> Capabilities:
+        """Exact up to `Limits.exact_rows` vectors a route."""
+        return Capabilities(exact=True, several_processes=True)
+
+    async def close(self) -> None:
+        """Let go of mapped files."""
+        self._snapshots.clear()
 
     def _path(self, collection: str) -> Path:
-        if not _NAME.fullmatch(collection):
-            raise InvalidInput(f"{collection!r} is no name for a collection.", remedy="Use a-z, 0-9 and _.")
-        return self._folder / f"{collection}.db"
+        return self._folder / f"{check_name(collection)}.db"
+
+    def _files(self, collection: str) -> Path:
+        return self._folder / f"{collection}.files"
 
     @contextmanager
-    def _open(self, collection: str) -> Iterator[sqlite3.Connection]:
+    def _guard(self, collection: str) -> Iterator[None]:
         path = self._path(collection)
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            conn = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            try:
-                conn.execute("PRAGMA synchronous=NORMAL")
-                # Not whether the file exists: somebody may be half-way through making it, or died there.
-                made = "SELECT count(*) FROM sqlite_master WHERE name IN ('state', 'entry_document')"
-                if conn.execute(made).fetchone() != (2,):
-                    _create(conn)
-                yield conn
-            finally:
-                conn.close()
-        except (sqlite3.Error, json.JSONDecodeError, struct.error) as error:
+            yield
+        except (sqlite3.Error, json.JSONDecodeError, struct.error, DamagedFile, OSError) as error:
             raise EngineUnavailable(
                 f"The index {path} cannot be used: {error}.",
                 remedy="Move that file away, then run: kosmos reindex",
             ) from error
 
     @contextmanager
-    def _change(self, collection: str) -> Iterator[sqlite3.Connection]:
-        with self._open(collection) as conn:
-            conn.execute("BEGIN IMMEDIATE")
-            try:
+    def _open(self, collection: str) -> Iterator[sqlite3.Connection]:
+        path = self._path(collection)
+        with self._guard(collection):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with open_database(path) as conn:
                 yield conn
-                conn.execute("UPDATE state SET version = version + 1")
-                conn.execute("COMMIT")
-            except BaseException:
-                conn.execute("ROLLBACK")
-                raise
 
-    def _ensure(self, collection: str) -> None:
-        with self._open(collection):
-            pass
+    @contextmanager
+    def _view(self, collection: str) -> Iterator[tuple[sqlite3.Connection | None, Snapshot]]:
+        """A state of the collection; an empty one if it is not there, which is not made by looking at it."""
+        if not self._path(collection).exists():
+            yield None, Snapshot()
+            return
+        with self._open(collection) as conn:
+            yield conn, self._snapshot(conn, collection)
+
+    @contextmanager
+    def _change(self, collection: str) -> Iterator[sqlite3.Connection]:
+        """A transaction, and afterwards what keeps the collection fast."""
+        with self._open(collection) as conn:
+            with self._writing, transaction(conn, write=True):
+                yield conn
+            tidy(conn, self._files(collection), self._limits)
+
+    def _snapshot(self, conn: sqlite3.Connection, collection: str) -> Snapshot:
+        """The rows in memory; what any process has changed is read."""
+        (version,) = conn.execute("SELECT version FROM state").fetchone()
+        known = self._snapshots.get(collection)
+        if known is not None and known.version == version:
+            return known
+        for _ in range(_TRIES):
+            try:
+                with self._reading, transaction(conn, write=False):
+                    return self._read(conn, collection)
+            except (FileNotFoundError, LostVectors):
+                continue  # it was replaced by another just before it could be opened
+            except DamagedFile:
+                break
+        with self._writing, transaction(conn, write=True):
+            log.warning("files of an index are lost and will be made anew", extra={"collection": collection})
+            forget_files(conn, self._files(collection))
+        with self._reading, transaction(conn, write=False):
+            return self._read(conn, collection)
+
+    def _read(self, conn: sqlite3.Connection, collection: str) -> Snapshot:
+        fresh = read_snapshot(conn, self._files(collection), self._snapshots.get(collection))
+        self._snapshots[collection] = fresh
+        return fresh
+
+    def _ensure(self, collection: str, dense: Mapping[str, int] | None) -> None:
+        with self._open(collection) as conn, self._writing, transaction(conn, write=True):
+            ensure_routes(conn, dense)
 
     def _drop(self, collection: str) -> None:
         path = self._path(collection)
-        with self._lock:
-            self._snapshots.pop(collection, None)
+        self._snapshots.pop(collection, None)
         # The journal first: a new file beside an old journal would take its rows for its own.
         for name in (path.with_suffix(".db-wal"), path.with_suffix(".db-shm"), path):
             name.unlink(missing_ok=True)
+        shutil.rmtree(self._files(collection), ignore_errors=True)
 
     def _upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
-        values = [
-            (row.pk, json.dumps(dict(row.fields), ensure_ascii=False), pack_vectors(row.sparse))
-            for row in rows
-        ]
         with self._change(collection) as conn:
-            conn.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", values)
+            write_rows(conn, self._files(collection), rows)
+
+    def _fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
+        self._require(collection)
+        with self._change(collection) as conn:
+            return fill_rows(conn, self._files(collection), vectors)
+
+    def _empty(self, collection: str, route: str) -> int:
+        self._require(collection)
+        with self._open(collection) as conn:
+            known = self._snapshot(conn, collection).dense.get(route)
+            with self._writing, transaction(conn, write=True):
+                file = empty_route(conn, route)
+            if file:
+                (self._files(collection) / file).unlink(missing_ok=True)
+        return known.filled if known else 0
+
+    def _require(self, collection: str) -> None:
+        if not self._path(collection).exists():
+            raise NotFound(f"There is no collection {collection}.", remedy="Make it with `ensure` first.")
 
     def _delete(self, collection: str, where: Filter) -> int:
+        with self._view(collection) as (conn, _):  # lost files are seen to before
+            if conn is None:
+                return 0
         with self._change(collection) as conn:
-            rows = conn.execute(*_candidates(where))
-            gone = [(pk,) for pk, fields in rows if matches(where, {**json.loads(fields), "pk": pk})]
-            conn.executemany("DELETE FROM entry WHERE pk = ?", gone)
-            return len(gone)
+            with self._reading:
+                snapshot = self._read(conn, collection)
+            slots = snapshot.select(where, row_lookup(conn)).slots.tolist()
+            delete_slots(conn, slots)
+            return len(slots)
+
+    def _get(self, collection: str, pks: Sequence[str], vectors: bool) -> dict[str, IndexRow]:
+        with self._view(collection) as (conn, snapshot):
+            rows = read_rows(conn, pks) if conn else []
+            shown = with_vectors(rows, snapshot) if vectors else without_vectors(rows)
+            return {row.pk: row for row in shown}
 
     def _query(self, collection: str, where: Filter, limit: int, after: str) -> list[IndexRow]:
-        with self._open(collection) as conn:
-            rows = [(pk, json.loads(text)) for pk, text in conn.execute(*_candidates(where)) if pk > after]
-        found = [IndexRow(pk, fields) for pk, fields in rows if matches(where, {**fields, "pk": pk})]
-        return sorted(found, key=lambda row: row.pk)[:limit]
+        with self._view(collection) as (conn, snapshot):
+            if conn is None:
+                return []
+            pks = snapshot.first_pks(snapshot.select(where, row_lookup(conn)), after, limit)
+            return without_vectors(read_rows(conn, pks))
 
-    def _scan(self, collection: str) -> list[IndexRow]:
-        with self._open(collection) as conn:
-            return _read_rows(conn)
+    def _scan(self, collection: str, after: str, limit: int, vectors: bool) -> list[IndexRow]:
+        with self._view(collection) as (conn, snapshot):
+            rows = read_page(conn, after, limit) if conn else []
+            return with_vectors(rows, snapshot) if vectors else without_vectors(rows)
 
-    def _snapshot(self, collection: str) -> Snapshot:
-        """The rows in memory, read again when any process has changed them."""
-        with self._open(collection) as conn:
-            (version,) = conn.execute("SELECT version FROM state").fetchone()
-            known = self._snapshots.get(collection)
-            if known is not None and known.version == version:
-                return known
-            with self._lock:
-                conn.execute("BEGIN")
-                (version,) = conn.execute("SELECT version FROM state").fetchone()
-                fresh = build_snapshot(version, _read_rows(conn))
-                conn.execute("COMMIT")
-                self._snapshots[collection] = fresh
-                return fresh
+    def _count(self, collection: str, where: Filter | None) -> int:
+        with self._view(collection) as (conn, snapshot):
+            if where is None or conn is None:
+                return snapshot.rows
+            return len(snapshot.select(where, row_lookup(conn)).slots)
 
     def _search(
-        self, collection: str, route: str, query: Sparse, k: int, where: Filter | None
-    ) -> list[Found]:
-        snapshot = self._snapshot(collection)
-        scores = snapshot.scores(route, query)
-        if where is not None:
-            keep = np.fromiter((matches(where, fields) for fields in snapshot.fields), bool, len(scores))
-            scores = np.where(keep, scores, 0.0)
-        return snapshot.best(scores, k)
+        self, collection: str, queries: Mapping[str, Query], k: int, where: Filter | None
+    ) -> dict[str, list[Found]]:
+        with self._view(collection) as (conn, snapshot):
+            if conn is None:
+                return {route: [] for route in queries}
+            wanted = snapshot.select(where, row_lookup(conn))
+        return {route: snapshot.search(route, query, k, wanted) for route, query in queries.items()}
 
+    def _term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
+        with self._view(collection) as (_, snapshot):
+            return snapshot.term_counts(route, terms)
 
-def _create(conn: sqlite3.Connection) -> None:
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            conn.execute("PRAGMA journal_mode=WAL")
-            break
-        except sqlite3.OperationalError as error:
-            # Where several make the same file, this one statement says "locked" without waiting.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-    conn.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+    def _stats(self, collection: str) -> Stats:
+        with self._view(collection) as (_, snapshot):
+            paths = [self._path(collection), *self._files(collection).glob("*")]
+            return Stats(
+                rows=snapshot.rows,
+                filled={name: route.filled for name, route in snapshot.dense.items()},
+                dimensions=dict(snapshot.dimensions),
+                bytes=sum(path.stat().st_size for path in paths if path.is_file()),
+            )
 
-
-def _candidates(where: Filter) -> tuple[str, tuple[str, ...]]:
-    """A query that finds all rows that match, and few others where the filter names keys."""
-    for part in where.parts if isinstance(where, And) else (where,):
-        if not isinstance(part, Eq | In) or part.field not in _BY_KEY:
-            continue
-        wanted = list(part.values) if isinstance(part, In) else [part.value]
-        if all(isinstance(key, str) and "\x00" not in key for key in wanted):  # SQLite ends a text there
-            return _BY_KEY[part.field], (json.dumps(wanted),)
-    return _EVERYTHING, ()
-
-
-def _read_rows(conn: sqlite3.Connection) -> list[IndexRow]:
-    rows = conn.execute("SELECT pk, fields, sparse FROM entry ORDER BY pk")
-    return [IndexRow(pk, json.loads(fields), unpack_vectors(sparse)) for pk, fields, sparse in rows]
+    def _optimize(self, collection: str) -> None:
+        self._require(collection)
+        files = self._files(collection)
+        with self._open(collection) as conn:
+            self._snapshot(conn, collection)
+            try:
+                check_vectors(conn, files)
+            except DamagedFile as error:
+                log.warning("vectors are damaged and have to be made anew", extra={"reason": str(error)})
+                with self._writing, transaction(conn, write=True):
+                    forget_files(conn, files, damaged=True)
+            tidy(conn, files, self._limits, eager=True)

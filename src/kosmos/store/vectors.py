@@ -2,7 +2,10 @@
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kosmos.store.rows import Sparse
 
@@ -26,6 +29,20 @@ def unpack_vectors(data: object) -> dict[str, Sparse]:
         vectors[route] = dict(zip(numbers[:count], numbers[count:], strict=True))
         start += struct.calcsize(_form(count))
     return vectors
+
+
+def unpack_arrays(data: object) -> Iterator[tuple[str, NDArray[np.uint32], NDArray[np.float64]]]:
+    """The same as arrays: route, terms and weights."""
+    if not isinstance(data, bytes):
+        raise struct.error("the vectors of a row are not bytes")
+    start = data.find(b"\n") + 1
+    sizes = json.loads(data[:start])
+    if len(data) != start + 12 * sum(sizes.values()):
+        raise struct.error("the vectors of a row are cut short")
+    for route, count in sizes.items():
+        terms = np.frombuffer(data, "<u4", count, start)
+        yield route, terms, np.frombuffer(data, "<f8", count, start + 4 * count)
+        start += 12 * count
 
 
 def _form(count: int) -> str:

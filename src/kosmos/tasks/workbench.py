@@ -11,7 +11,7 @@ from kosmos.ingest.conversion import ConversionHost
 from kosmos.jobs.waking import Waker
 from kosmos.llm.secrets import SecretBox, passing_box
 from kosmos.net import Fetcher
-from kosmos.store.local import LocalStore
+from kosmos.store.contract import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Workbench:
 
     db: Database
     blobs: Blobs
-    store: LocalStore
+    store: Store
     clock: Clock
     rng: random.Random = field(default_factory=random.Random)  # chooses among equals, hides nothing
     waker: Waker = field(default_factory=Waker)
@@ -38,4 +38,5 @@ class Workbench:
         await self.converter.close()
         await self.fetcher.close()
         await self.blobs.close()
+        await self.store.close()
         await self.db.close()

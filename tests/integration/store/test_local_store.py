@@ -15,8 +15,16 @@ from kosmos.errors import EngineUnavailable, InvalidInput
 from kosmos.store.filters import And, Eq, Filter, In, Not, Or
 from kosmos.store.local import LocalStore
 from kosmos.store.rows import IndexRow, Sparse
+from kosmos.store.vectors import pack_vectors
 
 QUERY = {7: 1.0}
+FORMER = """
+PRAGMA journal_mode=WAL;
+CREATE TABLE entry (pk TEXT PRIMARY KEY, fields TEXT NOT NULL, sparse BLOB NOT NULL);
+CREATE INDEX entry_document ON entry (json_extract(fields, '$.document_id'));
+CREATE TABLE state (version INTEGER NOT NULL);
+INSERT INTO state VALUES (5);
+"""
 
 
 @pytest.fixture
@@ -190,8 +198,14 @@ async def test_names_that_could_leave_the_folder_are_refused(
 
 async def test_a_failing_row_leaves_everything_as_it_was(store: LocalStore) -> None:
     await store.upsert("c", [_row("a", kind="old")])
-    with pytest.raises(UnicodeEncodeError):
-        await store.upsert("c", [_row("a", kind="new"), _row("\ud800")])
+    for bad in (
+        _row("\ud800"),
+        _row("b", kind="\ud800"),
+        _row("b", n=float("nan")),
+        _row("b", thing=object()),
+    ):
+        with pytest.raises(InvalidInput):
+            await store.upsert("c", [_row("a", kind="new"), bad])
     assert [row.fields for row in await store.scan("c")] == [{"kind": "old"}]
     await store.upsert("c", [_row("b")])
     assert await _pks(store) == ["a", "b"]
@@ -241,8 +255,7 @@ async def test_a_damaged_page_is_reported(store: LocalStore, tmp_path: Path) -> 
 async def test_damaged_fields_are_reported(store: LocalStore, tmp_path: Path) -> None:
     await store.upsert("c", [_row("a")])
     with sqlite3.connect(tmp_path / "index" / "c.db") as conn:
-        conn.execute("DROP INDEX entry_document")  # it would not let this happen
-        conn.execute("UPDATE entry SET fields = '{'")
+        conn.execute("UPDATE item SET fields = '{'")
         conn.execute("UPDATE state SET version = version + 1")
     conn.close()
     with pytest.raises(EngineUnavailable) as caught:
@@ -253,14 +266,17 @@ async def test_damaged_fields_are_reported(store: LocalStore, tmp_path: Path) ->
 async def test_an_index_of_an_earlier_version_is_brought_up_to_date(
     store: LocalStore, tmp_path: Path
 ) -> None:
-    await store.upsert("c", [_row("a", document_id="x"), _row("b", document_id="y")])
-    path = tmp_path / "index" / "c.db"
-    with sqlite3.connect(path) as conn:
-        conn.execute("DROP INDEX entry_document")
+    (tmp_path / "index").mkdir()
+    conn = sqlite3.connect(tmp_path / "index" / "c.db")
+    conn.executescript(FORMER)
+    rows = [(pk, f'{{"document_id": "{name}"}}', pack_vectors({"r": {7: 1.0}})) for pk, name in ("bx", "ay")]
+    conn.executemany("INSERT INTO entry VALUES (?, ?, ?)", rows)
+    conn.commit()
+    conn.close()
+    assert await _pks(store) == ["a", "b"]
     assert await store.delete("c", Eq("document_id", "x")) == 1
-    with sqlite3.connect(path) as conn:
-        assert conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'entry_document'").fetchone()
-    assert await _pks(store) == ["b"]
+    await store.upsert("c", [_row("c")])
+    assert await _pks(LocalStore(tmp_path / "index")) == ["a", "c"]
 
 
 async def test_a_file_that_was_created_but_not_filled_is_usable(store: LocalStore, tmp_path: Path) -> None:
@@ -293,7 +309,7 @@ async def test_the_journal_of_a_dropped_collection_does_not_come_back(
     await store.upsert("c", [_row("old")])
     folder = tmp_path / "index"
     with sqlite3.connect(folder / "c.db") as reader:
-        reader.execute("SELECT * FROM entry").fetchall()
+        reader.execute("SELECT * FROM item").fetchall()
         await store.upsert("c", [_row("older")])
         assert (folder / "c.db-wal").stat().st_size > 0
         gone: list[str] = []

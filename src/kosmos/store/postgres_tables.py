@@ -1,0 +1,186 @@
+"""The index in PostgreSQL: one table a collection, a column of pgvector for each route."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kosmos.errors import EngineUnavailable, InvalidInput
+from kosmos.store.rows import Dense, Sparse
+
+TERMS = 1_000_000_000  # the dimensions that a sparse column of pgvector can have
+_LOCK = 7_241_836_215_004  # any number: one process at a time changes tables
+_TABLES = (
+    "CREATE EXTENSION IF NOT EXISTS vector",
+    "CREATE TABLE IF NOT EXISTS kosmos_index (id serial PRIMARY KEY, collection text NOT NULL UNIQUE)",
+    """CREATE TABLE IF NOT EXISTS kosmos_index_route (id serial PRIMARY KEY,
+       collection text NOT NULL REFERENCES kosmos_index (collection) ON DELETE CASCADE,
+       name text NOT NULL, dimension integer, UNIQUE (collection, name))""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table of a collection; columns by route, and the dimensions of dense routes."""
+
+    name: str
+    columns: Mapping[str, str]
+    dense: Mapping[str, int]
+
+    @property
+    def sparse(self) -> list[str]:
+        """The sparse routes."""
+        return [route for route in self.columns if route not in self.dense]
+
+
+async def find_table(conn: AsyncConnection, collection: str) -> Table | None:
+    """The table of a collection, if there is one."""
+    there = await conn.execute(sa.text("SELECT to_regclass('kosmos_index_route')"))
+    if there.scalar() is None:
+        return None
+    found = await conn.execute(
+        sa.text(
+            "SELECT i.id, r.id, r.name, r.dimension FROM kosmos_index i "
+            "LEFT JOIN kosmos_index_route r USING (collection) WHERE collection = :name ORDER BY r.id"
+        ),
+        {"name": collection},
+    )
+    rows = found.fetchall()
+    if not rows:
+        return None
+    routes = [row for row in rows if row[1] is not None]
+    return Table(
+        f"kosmos_index_{rows[0][0]}",
+        {row[2]: f"r{row[1]}" for row in routes},
+        {row[2]: row[3] for row in routes if row[3] is not None},
+    )
+
+
+async def make_table(conn: AsyncConnection, collection: str) -> None:
+    """Make the table of a collection unless it is there."""
+    await conn.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    if await find_table(conn, collection) is not None:
+        return
+    for statement in _TABLES:
+        await _make(conn, statement)
+    made = await conn.execute(
+        sa.text("INSERT INTO kosmos_index (collection) VALUES (:name) RETURNING id"), {"name": collection}
+    )
+    table = f"kosmos_index_{made.scalar_one()}"
+    await conn.execute(
+        sa.text(f'CREATE TABLE {table} (pk text COLLATE "C" PRIMARY KEY, fields jsonb NOT NULL)')
+    )
+    await conn.execute(sa.text(f"CREATE INDEX ON {table} USING gin (fields jsonb_path_ops)"))
+
+
+async def _make(conn: AsyncConnection, statement: str) -> None:
+    try:
+        await conn.execute(sa.text(statement))
+    except sa.exc.DBAPIError as error:
+        if "EXTENSION" not in statement:
+            raise
+        raise EngineUnavailable(
+            f"The PostgreSQL of the index has no pgvector: {str(error.orig).strip()}.",
+            remedy="Install pgvector 0.7 or newer there; as its administrator, run: CREATE EXTENSION vector",
+        ) from error
+
+
+async def add_route(
+    conn: AsyncConnection, table: Table, collection: str, route: str, dimension: int | None
+) -> None:
+    """Give the table a column for a route; a sparse one (without dimension) also one for its terms."""
+    await conn.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    made = await conn.execute(
+        sa.text(
+            "INSERT INTO kosmos_index_route (collection, name, dimension) "
+            "VALUES (:collection, :name, :dimension) ON CONFLICT DO NOTHING RETURNING id"
+        ),
+        {"collection": collection, "name": route, "dimension": dimension},
+    )
+    number = made.scalar()
+    if number is None:
+        return
+    kind = f"vector({dimension})" if dimension else f"sparsevec({TERMS})"
+    await conn.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN r{number} {kind}"))
+    if dimension is None:
+        await conn.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN r{number}_terms integer[]"))
+        await conn.execute(sa.text(f"CREATE INDEX ON {table.name} USING gin (r{number}_terms)"))
+
+
+async def drop_route(conn: AsyncConnection, table: Table, collection: str, route: str) -> None:
+    """Take a route's column away."""
+    where = {"collection": collection, "name": route}
+    await conn.execute(
+        sa.text("DELETE FROM kosmos_index_route WHERE collection = :collection AND name = :name"), where
+    )
+    await conn.execute(sa.text(f"ALTER TABLE {table.name} DROP COLUMN {table.columns[route]}"))
+
+
+async def index_vectors(conn: AsyncConnection, table: Table) -> None:
+    """Make an HNSW index for each dense route that has none; searching is no longer exact then."""
+    for route in table.dense:
+        column = table.columns[route]
+        await conn.execute(
+            sa.text(
+                f"CREATE INDEX IF NOT EXISTS {near_index(table, route)} ON {table.name} "
+                f"USING hnsw ({column} vector_ip_ops) WITH (m = 16, ef_construction = 100)"
+            )
+        )
+
+
+def near_index(table: Table, route: str) -> str:
+    """The name of the HNSW index of a route."""
+    return f"{table.name}_{table.columns[route]}_near"
+
+
+def dense_text(vector: Dense | None) -> str | None:
+    """A dense vector as pgvector reads it."""
+    return None if vector is None else f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def sparse_text(vector: Sparse | None) -> str | None:
+    """A sparse vector as pgvector reads it: terms count from 1, and there are no zeros."""
+    if vector is None:
+        return None
+    check_terms(vector)
+    pairs = sorted((term, weight) for term, weight in vector.items() if weight)
+    return f"{{{','.join(f'{term + 1}:{float(weight)!r}' for term, weight in pairs)}}}/{TERMS}"
+
+
+def check_terms(vector: Iterable[int]) -> None:
+    """Refuse terms that a sparse column cannot hold."""
+    if any(not 0 <= term < TERMS for term in vector):
+        raise InvalidInput(f"A term is not between 0 and {TERMS - 1}, as PostgreSQL needs it.")
+
+
+def read_dense(text: str) -> Dense:
+    """A dense vector from what pgvector writes."""
+    return np.fromstring(text[1:-1], np.float32, sep=",")
+
+
+def read_sparse(text: str) -> dict[int, float]:
+    """A sparse vector from what pgvector writes."""
+    inner = text[1 : text.index("}")]
+    pairs = (pair.split(":") for pair in inner.split(",") if pair)
+    return {int(term) - 1: float(weight) for term, weight in pairs}
+
+
+def row_values(sparse: Mapping[str, Sparse], dense: Mapping[str, Dense], table: Table) -> dict[str, Any]:
+    """The vectors of a row by column."""
+    values: dict[str, Any] = {}
+    for route, column in table.columns.items():
+        if route in table.dense:
+            values[column] = dense_text(dense.get(route))
+        else:
+            vector = sparse.get(route)
+            values[column] = sparse_text(vector)
+            values[f"{column}_terms"] = None if vector is None else sorted(vector)
+    return values
+
+
+def vector_columns(table: Table, routes: Sequence[str]) -> str:
+    """What to select for the vectors of routes."""
+    return "".join(f", {table.columns[route]}::text" for route in routes)
