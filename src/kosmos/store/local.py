@@ -13,10 +13,11 @@ from pathlib import Path
 
 from kosmos.errors import EngineUnavailable, NotFound
 from kosmos.store.checks import check_name
+from kosmos.store.columns import Mask
 from kosmos.store.contract import Capabilities, Query, Stats
 from kosmos.store.dense import LostVectors
 from kosmos.store.filters import Filter
-from kosmos.store.local_database import open_database, transaction
+from kosmos.store.local_database import Watch, open_database, transaction
 from kosmos.store.local_reading import (
     forget_files,
     read_page,
@@ -30,6 +31,7 @@ from kosmos.store.local_upkeep import Limits, check_vectors, tidy
 from kosmos.store.local_writing import delete_slots, empty_route, ensure_routes, fill_rows, write_rows
 from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
 from kosmos.store.segment_files import DamagedFile
+from kosmos.store.segments import Lookup, Segment
 from kosmos.store.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ class LocalStore:
         self._folder = folder
         self._limits = limits or Limits()
         self._snapshots: dict[str, Snapshot] = {}
+        self._watch = Watch()
         self._reading = threading.Lock()
         self._writing = threading.Lock()  # waiting here is fair and cheap, waiting inside SQLite is polling
 
@@ -123,6 +126,7 @@ class LocalStore:
     async def close(self) -> None:
         """Let go of mapped files."""
         self._snapshots.clear()
+        self._watch.forget()
 
     def _path(self, collection: str) -> Path:
         return self._folder / f"{check_name(collection)}.db"
@@ -157,6 +161,23 @@ class LocalStore:
             return
         with self._open(collection) as conn:
             yield conn, self._snapshot(conn, collection)
+
+    def _current(self, collection: str) -> Snapshot:
+        """The state of the collection alone, at little cost where nothing has changed."""
+        known = self._snapshots.get(collection)
+        if known is not None and self._watch.version(self._path(collection)) == known.version:
+            return known
+        with self._view(collection) as (_, snapshot):
+            return snapshot
+
+    def _lookup(self, collection: str) -> Lookup:
+        """Asks the rows, by a connection that is opened only for filters that need it."""
+
+        def look(segment: Segment, leaf: Filter) -> Mask:
+            with self._open(collection) as conn:
+                return row_lookup(conn)(segment, leaf)
+
+        return look
 
     @contextmanager
     def _change(self, collection: str) -> Iterator[sqlite3.Connection]:
@@ -198,6 +219,7 @@ class LocalStore:
     def _drop(self, collection: str) -> None:
         path = self._path(collection)
         self._snapshots.pop(collection, None)
+        self._watch.forget(path)
         # The journal first: a new file beside an old journal would take its rows for its own.
         for name in (path.with_suffix(".db-wal"), path.with_suffix(".db-shm"), path):
             name.unlink(missing_ok=True)
@@ -256,23 +278,22 @@ class LocalStore:
             return with_vectors(rows, snapshot) if vectors else without_vectors(rows)
 
     def _count(self, collection: str, where: Filter | None) -> int:
-        with self._view(collection) as (conn, snapshot):
-            if where is None or conn is None:
-                return snapshot.rows
-            return len(snapshot.select(where, row_lookup(conn)).slots)
+        snapshot = self._current(collection)
+        if where is None:
+            return snapshot.rows
+        return len(snapshot.select(where, self._lookup(collection)).slots)
 
     def _search(
         self, collection: str, queries: Mapping[str, Query], k: int, where: Filter | None
     ) -> dict[str, list[Found]]:
-        with self._view(collection) as (conn, snapshot):
-            if conn is None:
-                return {route: [] for route in queries}
-            wanted = snapshot.select(where, row_lookup(conn))
+        snapshot = self._current(collection)
+        if not snapshot.version:  # it is not there, and so has no routes to be wrong about
+            return {route: [] for route in queries}
+        wanted = snapshot.select(where, self._lookup(collection))
         return {route: snapshot.search(route, query, k, wanted) for route, query in queries.items()}
 
     def _term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
-        with self._view(collection) as (_, snapshot):
-            return snapshot.term_counts(route, terms)
+        return self._current(collection).term_counts(route, terms)
 
     def _stats(self, collection: str) -> Stats:
         with self._view(collection) as (_, snapshot):

@@ -1,7 +1,9 @@
 """The SQLite file of a collection: the truth about its rows, and which files belong to it."""
 
 import sqlite3
+import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +56,49 @@ def transaction(conn: sqlite3.Connection, *, write: bool) -> Iterator[None]:
     except BaseException:
         conn.execute("ROLLBACK")
         raise
+
+
+class Watch:
+    """Tells cheaply, by connections that stay open, whether files have changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[Path, tuple[int, sqlite3.Connection]] = {}
+        weakref.finalize(self, _close_all, self._kept)
+
+    def version(self, path: Path) -> int | None:
+        """The version of a file; None if it is not there, or has to be looked at properly."""
+        with self._lock:
+            try:
+                inode = path.stat().st_ino
+                kept = self._kept.get(path)
+                if kept is None or kept[0] != inode:  # another file by the same name
+                    self._forget(path)
+                    kept = self._kept[path] = (inode, self._open(path))
+                (version,) = kept[1].execute("SELECT version FROM state").fetchone()
+            except (OSError, sqlite3.Error, TypeError):
+                self._forget(path)
+                return None
+            return int(version)
+
+    def forget(self, path: Path | None = None) -> None:
+        """Let go of a file, or of all."""
+        with self._lock:
+            for each in [path] if path else list(self._kept):
+                self._forget(each)
+
+    def _open(self, path: Path) -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+    def _forget(self, path: Path) -> None:
+        _, conn = self._kept.pop(path, (0, None))
+        if conn is not None:
+            conn.close()
+
+
+def _close_all(kept: dict[Path, tuple[int, sqlite3.Connection]]) -> None:
+    for _, conn in kept.values():
+        conn.close()
 
 
 def last_slot(conn: sqlite3.Connection) -> int:

@@ -19,6 +19,7 @@ from kosmos.store.columns import (
 )
 from kosmos.store.filters import And, Contains, Eq, Filter, In, Not, Or, Prefix, Range, matches
 from kosmos.store.postings import Postings, build_postings, merge_postings
+from kosmos.store.values import FIRST
 from kosmos.store.vectors import unpack_arrays
 
 StoredRow = tuple[int, str, str, bytes]  # slot, pk, fields, sparse vectors
@@ -38,11 +39,10 @@ class Segment:
     def __len__(self) -> int:
         return len(self.slots)
 
-    def pk(self, row: int) -> str:
-        """The key of a row."""
+    def pks(self, rows: NDArray[np.intp]) -> list[str]:
+        """The keys of rows."""
         column = self.columns["pk"]
-        text = column.values.raw(int(column.codes[row]))
-        return text.decode() if isinstance(text, bytes) else str(text)
+        return column.values.texts.some(column.codes[rows] - FIRST)
 
     def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where the slots that are here stand."""

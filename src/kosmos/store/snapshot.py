@@ -78,6 +78,10 @@ class Snapshot:
         """How many rows live."""
         return sum(part.living for part in self.parts)
 
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.array([part.segment.slots[0] for part in self.parts], np.int64)
+
     def select(self, where: Filter | None, lookup: Lookup) -> Selection:
         """The rows that live and match."""
         if where is None:
@@ -149,12 +153,12 @@ class Snapshot:
         return [Found(pk, score) for score, pk in sorted(named, key=lambda pair: (-pair[0], pair[1]))[:k]]
 
     def _pks(self, slots: NDArray[np.int64]) -> list[str]:
-        starts = np.array([part.segment.slots[0] for part in self.parts], np.int64)
-        segments = [self.parts[at].segment for at in np.searchsorted(starts, slots, side="right") - 1]
-        return [
-            segment.pk(int(np.searchsorted(segment.slots, slot)))
-            for segment, slot in zip(segments, slots, strict=True)
-        ]
+        owners = np.searchsorted(self._starts, slots, side="right") - 1
+        names = np.empty(len(slots), object)
+        for at in np.unique(owners).tolist():
+            segment, mine = self.parts[at].segment, owners == at
+            names[mine] = segment.pks(np.searchsorted(segment.slots, slots[mine]))
+        return names.tolist()
 
 
 def _text(raw: object) -> str:

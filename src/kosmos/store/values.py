@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,12 @@ class Texts:
         """All texts in UTF-8."""
         data = self.block.tobytes()
         return [data[start:end] for start, end in pairwise(self.offsets.tolist())]
+
+    def some(self, at: NDArray[np.signedinteger[Any]]) -> list[str]:
+        """Some texts."""
+        starts, ends = self.offsets[at].tolist(), self.offsets[at + 1].tolist()
+        data = self.block.data
+        return [str(data[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
 
     def first(self, holds: Callable[[bytes], bool]) -> int:
         """The first text for which it holds, if it holds for all behind it as well."""

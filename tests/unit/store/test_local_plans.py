@@ -1,0 +1,83 @@
+"""Which files are merged, and in what lists vectors are put."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kosmos.store.clusters import find_centres, group_by_centre, list_count
+from kosmos.store.dense import join_spans
+from kosmos.store.local_upkeep import MAX_SEGMENT, plan_merges
+from kosmos.store.ranking import leading
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ([], []),
+        ([(10, 10)], [(0, 1)]),
+        ([(100, 100), (10, 10)], [(1, 2)]),
+        ([(19, 19), (10, 10)], [(0, 2)]),
+        ([(50, 50), (19, 19), (10, 10)], [(0, 3)]),
+        ([(100, 100), (19, 19), (10, 10)], [(1, 3)]),
+        ([(600, 1000), (100, 100), (10, 10)], [(0, 1), (2, 3)]),
+        ([(MAX_SEGMENT, MAX_SEGMENT), (MAX_SEGMENT - 1, MAX_SEGMENT - 1)], [(1, 2)]),
+    ],
+)
+def test_neighbours_of_like_size_become_one(
+    sizes: list[tuple[int, int]], groups: list[tuple[int, int]]
+) -> None:
+    assert plan_merges(sizes) == groups
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=300))
+def test_files_stay_few_and_rows_are_seldom_written_again(batches: list[int]) -> None:
+    files: list[int] = []
+    written = 0
+    for batch in batches:
+        files.append(batch)
+        ((start, stop),) = plan_merges([(size, size) for size in files])
+        files[start:stop] = [sum(files[start:stop])]
+        written += files[-1]
+    total = sum(batches)
+    assert sum(files) == total
+    assert len(files) <= 2 + np.log2(total)
+    assert written <= total * (2 + np.log2(total))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4))))
+def test_spans_that_touch_are_joined(steps: list[tuple[int, int]]) -> None:
+    spans, at = [], 0
+    for gap, length in steps:
+        spans.append((at + gap, at + gap + length))
+        at += gap + length
+    joined = join_spans(spans)
+    assert [n for start, end in joined for n in range(start, end)] == [
+        n for start, end in spans for n in range(start, end)
+    ]
+
+
+@given(st.lists(st.integers(-3, 6)), st.integers(0, 8))
+def test_the_leading_scores_and_their_equals(scores: list[int], k: int) -> None:
+    found = leading(np.array(scores, float), k)
+    positive = sorted((score for score in scores if score > 0), reverse=True)
+    least = positive[min(k, len(positive)) - 1] if positive and k else None
+    assert found.tolist() == [at for at, s in enumerate(scores) if least is not None and s >= least]
+
+
+def test_lists_hold_every_vector_once_with_its_nearest_centre() -> None:
+    chance = np.random.default_rng(2)
+    vectors = chance.standard_normal((700, 8)).astype(np.float32)
+    positions = np.arange(0, 700, 2)
+    centres = find_centres(vectors, positions, list_count(len(positions)))
+    assert np.allclose(np.linalg.norm(centres, axis=1), 1, atol=1e-5)
+    order, offsets = group_by_centre(vectors, positions, centres)
+    assert sorted(order.tolist()) == positions.tolist()
+    assert (offsets[0], offsets[-1]) == (0, len(positions))
+    for at in range(len(centres)):
+        mine = vectors[order[offsets[at] : offsets[at + 1]]]
+        assert ((mine @ centres.T).argmax(axis=1) == at).all()
+
+
+def test_list_counts() -> None:
+    assert [list_count(n) for n in (0, 1, 1000, 262_144, 1_000_000, 10**9)] == [16, 16, 32, 512, 1024, 4096]
