@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from retrieval_data import DENSE, DIMENSION, SPARSE, Block, Question, blocks, document_of, pk_of
 
+from kosmos.store.contract import Query
 from kosmos.store.filters import Eq
 from kosmos.store.local import LocalStore
 from kosmos.store.rows import IndexRow
@@ -42,17 +43,27 @@ class Floor:
 
     def ingest(self, rows: int) -> None:
         """Arrays and inverted indexes."""
-        parts = list(blocks(rows))
+        self._dense = {route: np.empty((rows, DIMENSION), np.float32) for route in DENSE}
+        terms = {route: np.empty((rows, size), np.int32) for route, size in SPARSE.items()}
+        weights = {route: np.empty((rows, size), np.float32) for route, size in SPARSE.items()}
+        for part in blocks(rows):
+            place = slice(part.first, part.first + len(part.dense[DENSE[0]]))
+            for kept, given in ((self._dense, part.dense), (terms, part.terms), (weights, part.weights)):
+                for route, values in given.items():
+                    kept[route][place] = values
         self._pks = [pk_of(row) for row in range(rows)]
         self._documents = np.array([int(document_of(row)[-3:]) for row in range(rows)], np.int32)
-        self._dense = {route: np.concatenate([part.dense[route] for part in parts]) for route in DENSE}
         for route, size in SPARSE.items():
-            terms = np.concatenate([part.terms[route] for part in parts]).ravel()
-            weights = np.concatenate([part.weights[route] for part in parts]).ravel()
-            order = np.argsort(terms, kind="stable")
-            unique, first = np.unique(terms[order], return_index=True)
+            flat = terms[route].ravel()
+            order = np.argsort(flat, kind="stable")
+            unique, first = np.unique(flat[order], return_index=True)
             owners = np.repeat(np.arange(rows, dtype=np.int32), size)[order]
-            self._postings[route] = (unique, np.append(first, len(order)), owners, weights[order])
+            self._postings[route] = (
+                unique,
+                np.append(first, len(order)),
+                owners,
+                weights[route].ravel()[order],
+            )
 
     def open(self) -> None:
         """Nothing to open."""
@@ -111,7 +122,7 @@ class Kosmos:
     def search(self, question: Question, k: int, *, filtered: bool) -> Ranked:
         """All routes in one call."""
         where = Eq("document_id", question.document) if filtered else None
-        queries = {**question.dense, **question.sparse}
+        queries: dict[str, Query] = {**question.dense, **question.sparse}
         found = self._loop.run_until_complete(self._store.search_many("bench", queries, k=k, where=where))
         return {route: [hit.pk for hit in hits] for route, hits in found.items()}
 

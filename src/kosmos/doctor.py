@@ -26,11 +26,12 @@ from kosmos.domain.clock import system_clock
 from kosmos.domain.credentials import CredentialType
 from kosmos.errors import KosmosError
 from kosmos.llm.secrets import open_box
+from kosmos.store.opening import open_store, shown_location
 
 EXTRAS = {
-    "postgres": (("psycopg",), "PostgreSQL for the tables"),
+    "postgres": (("psycopg",), "PostgreSQL for the tables, and with pgvector for the index"),
     "redis": (("redis", "dramatiq"), "workers woken over Redis by Dramatiq"),
-    "milvus": (("pymilvus",), "Milvus for the index (nothing uses it yet)"),
+    "milvus": (("pymilvus",), "Milvus for the index"),
     "rescue": (("pdf_oxide",), "truncated PDF files"),
     "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images"),
     "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files"),
@@ -58,7 +59,12 @@ class Check:
 async def examine(settings: Settings) -> list[Check]:
     """All checks; one that fails does not keep the others from running."""
     checks = [_python(), *await _guarded("home", _home, settings)]
-    for name, check in (("database", _database), ("blobs", _blobs), ("encryption key", _key)):
+    for name, check in (
+        ("database", _database),
+        ("blobs", _blobs),
+        ("index", _index),
+        ("encryption key", _key),
+    ):
         checks += await _guarded(name, check, settings)
     checks += await _guarded("token", _token, settings)
     checks += await _guarded("models", _models, settings)
@@ -129,6 +135,15 @@ async def _blobs(settings: Settings) -> list[Check]:
     finally:
         await blobs.close()
     return [Check("blobs", State.OK, settings.blobs.split("?", maxsplit=1)[0])]
+
+
+async def _index(settings: Settings) -> list[Check]:
+    store = open_store(settings.index)
+    try:
+        count = len(await store.collections())
+    finally:
+        await store.close()
+    return [Check("index", State.OK, f"{shown_location(settings.index)}, {count} collections")]
 
 
 async def _key(settings: Settings) -> list[Check]:

@@ -33,15 +33,19 @@ def find_centres(matrix: Dense, positions: NDArray[np.intp], count: int) -> Dens
     return centres
 
 
-def group_by_centre(
-    matrix: Dense, positions: NDArray[np.intp], centres: Dense
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """The positions ordered by the centre that is nearest, and where each list begins."""
+def assign_lists(matrix: Dense, positions: NDArray[np.intp], centres: Dense) -> Labels:
+    """The list of each position: that of the nearest centre."""
     blocks = range(0, len(positions), BLOCK)
     pieces = [_nearest(matrix[positions[start : start + BLOCK]], centres) for start in blocks]
-    labels = np.concatenate([np.zeros(0, np.int32), *pieces])
+    return np.concatenate([np.zeros(0, np.int32), *pieces])
+
+
+def order_lists(
+    positions: NDArray[np.intp], labels: Labels, count: int
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The positions list by list, and where each list begins."""
     order = np.argsort(labels, kind="stable")
-    offsets = np.searchsorted(labels[order], np.arange(len(centres) + 1)).astype(np.int64)
+    offsets = np.searchsorted(labels[order], np.arange(count + 1)).astype(np.int64)
     return positions[order], offsets
 
 

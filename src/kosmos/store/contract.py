@@ -1,4 +1,14 @@
-"""What every vector store can do. One suite of tests runs over all of them."""
+"""What every vector store can do. One suite of tests runs over all of them.
+
+- A collection that is not there is empty to read, and is not made by reading. `ensure` and `upsert` make it;
+  `fill`, `empty` and `optimize` want it to be there (NotFound).
+- A dense route has to be made by `ensure` before it is filled or searched (InvalidInput). Its vectors are
+  of unit length: some engines know only the cosine. A sparse route is there once a row has it; one that no
+  row has finds nothing.
+- Vectors of another dimension, numbers that are none (NaN, infinite), and names that are not made of a-z,
+  0-9 and _ are refused (InvalidInput). An engine that does not answer is EngineUnavailable.
+- Weights and vectors keep the precision of float32; sparse weights are positive.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +32,10 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine does by itself; what it does not, our own code does."""
+    """What an engine does by itself; what it does not, our own code does.
+
+    `exact` holds up to some 200,000 vectors of a route; above, an index may miss one in twenty.
+    """
 
     exact: bool = True
     several_processes: bool = True
@@ -42,19 +55,23 @@ class Store(Protocol):
         """The collections there are."""
 
     async def upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
-        """Store rows, each replacing the one of the same pk; all of them or none."""
+        """Store rows, each replacing the one of the same pk, its vectors too; all of them or none.
+
+        Milvus knows no transactions: when it fails, some rows may be stored. Doing it again mends that.
+        """
 
     async def fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
         """Give rows that are there (by pk) dense vectors (by route); how many rows took them."""
 
     async def empty(self, collection: str, route: str) -> int:
-        """Take the vectors of a dense route away and forget its dimension: another encoder may fill it."""
+        """Take the vectors of a dense route away and forget its dimension, so that another encoder may fill
+        it; how many rows had one."""
 
     async def delete(self, collection: str, where: Filter) -> int:
         """Remove the rows that match; how many there were."""
 
     async def get(self, collection: str, pks: Sequence[str], *, vectors: bool = False) -> dict[str, IndexRow]:
-        """The rows of these pks that there are."""
+        """The rows of these pks that there are; `vectors` are the sparse and the dense ones."""
 
     async def query(self, collection: str, where: Filter, *, limit: int, after: str = "") -> list[IndexRow]:
         """Rows that match, by pk, without their vectors; `after` goes on behind a pk."""

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kosmos.store.clusters import find_centres, group_by_centre, list_count
-from kosmos.store.dense import DenseRoute, append_vectors
+from kosmos.store.clusters import assign_lists, find_centres, list_count, order_lists
+from kosmos.store.dense import DenseRoute, Lists, append_vectors
 from kosmos.store.local_database import last_slot, transaction
 from kosmos.store.local_reading import load_parts, read_snapshot
 from kosmos.store.local_writing import checksum, new_file, note_batch
@@ -154,9 +154,8 @@ def rewrite_route(conn: sqlite3.Connection, folder: Path, name: str, limits: Lim
         return
     order, centres, offsets = np.flatnonzero(route.alive), None, None
     if len(order) > limits.exact_rows:
-        found = find_centres(route.matrix, order, list_count(len(order)))
-        order, starts = group_by_centre(route.matrix, order, found)
-        centres, offsets = found.tobytes(), starts.tobytes()
+        order, lists = _put_into_lists(route, order)
+        centres, offsets = lists.centres.tobytes(), lists.offsets.tobytes()
     file = new_file(name, "f32")
     for start in range(0, len(order), BLOCK):
         append_vectors(folder / file, start, route.matrix[order[start : start + BLOCK]])
@@ -165,6 +164,22 @@ def rewrite_route(conn: sqlite3.Connection, folder: Path, name: str, limits: Lim
         if _switch(conn, folder, route, order, file):
             conn.execute("UPDATE route SET centres = ?, offsets = ? WHERE name = ?", (centres, offsets, name))
             conn.execute("UPDATE state SET layout = layout + 1")
+
+
+def _put_into_lists(route: DenseRoute, living: NDArray[np.intp]) -> tuple[NDArray[np.intp], Lists]:
+    """Living positions list by list. Vectors stay in their lists until more lists are wanted."""
+    count = list_count(len(living))
+    known = route.lists
+    if known is None or len(known.centres) != count:
+        known = Lists(find_centres(route.matrix, living, count), np.zeros(count + 1, np.int64))
+    covered = int(known.offsets[-1])
+    before = np.repeat(np.arange(count, dtype=np.int32), np.diff(known.offsets))
+    fresh = living[living >= covered]
+    labels = np.concatenate(
+        [before[living[living < covered]], assign_lists(route.matrix, fresh, known.centres)]
+    )
+    order, offsets = order_lists(living, labels, count)
+    return order, Lists(known.centres, offsets)
 
 
 def _switch(

@@ -35,6 +35,15 @@ def open_store(location: str) -> Store:
     raise ConfigError(f"The URL of the index starts with {scheme!r}, which is not known.", remedy=_REMEDY)
 
 
+def shown_location(location: str) -> str:
+    """The same without passwords."""
+    scheme, colon, rest = location.partition("://")
+    user, at, place = rest.split("?", maxsplit=1)[0].rpartition("@")
+    if not colon:
+        return location
+    return f"{scheme}://{user.split(':', maxsplit=1)[0]}{at}{place}"
+
+
 def _local(path: str) -> Store:
     from kosmos.store.local import LocalStore
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kosmos.store.clusters import find_centres, group_by_centre, list_count
+from kosmos.store.clusters import assign_lists, find_centres, list_count, order_lists
 from kosmos.store.dense import join_spans
 from kosmos.store.local_upkeep import MAX_SEGMENT, plan_merges
 from kosmos.store.ranking import leading
@@ -71,7 +71,8 @@ def test_lists_hold_every_vector_once_with_its_nearest_centre() -> None:
     positions = np.arange(0, 700, 2)
     centres = find_centres(vectors, positions, list_count(len(positions)))
     assert np.allclose(np.linalg.norm(centres, axis=1), 1, atol=1e-5)
-    order, offsets = group_by_centre(vectors, positions, centres)
+    labels = assign_lists(vectors, positions, centres)
+    order, offsets = order_lists(positions, labels, len(centres))
     assert sorted(order.tolist()) == positions.tolist()
     assert (offsets[0], offsets[-1]) == (0, len(positions))
     for at in range(len(centres)):
