@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kosmos.store.columns import Mask
-from kosmos.store.ranking import leading
+from kosmos.store.ranking import find_in, leading
 from kosmos.store.rows import Dense
 from kosmos.store.segment_files import DamagedFile
 
@@ -68,10 +68,8 @@ class DenseRoute:
     def positions_of(self, slots: NDArray[np.int64]) -> tuple[Positions, Mask]:
         """The positions of the rows that have vectors, and which rows these are."""
         known, order = self._ordered
-        at = np.searchsorted(known, slots)
-        there = at < len(known)
-        there[there] = known[at[there]] == slots[there]
-        return order[at[there]], there
+        at, there = find_in(known, slots)
+        return order[at], there
 
     def best(self, query: Dense, k: int, slots: NDArray[np.int64] | None) -> tuple[Positions, Dense]:
         """Positions and scores of the k best, and of all that equal the last; only of some rows if given."""

@@ -13,6 +13,7 @@ from kosmos.store.columns import Mask
 from kosmos.store.dense import DenseRoute, Lists, map_vectors
 from kosmos.store.filters import Filter, matches
 from kosmos.store.local_writing import new_file
+from kosmos.store.ranking import find_in
 from kosmos.store.rows import Dense, IndexRow
 from kosmos.store.segment_files import open_segment
 from kosmos.store.segments import Lookup, Segment, StoredRow, build_segment, merge_segments
@@ -140,9 +141,9 @@ def _alive(slots: Slots, before: Mask, changed: tuple[Slots, Slots | None]) -> M
     if living is not None:
         alive &= _isin(slots, living)
     elif len(dead):
-        alive &= ~_isin(slots, np.sort(dead))
+        alive &= ~_isin(slots, np.unique(dead))
     if len(fresh):
-        alive[: len(before)] &= ~_isin(slots[: len(before)], np.sort(fresh))
+        alive[: len(before)] &= ~_isin(slots[: len(before)], np.unique(fresh))
         alive[len(before) :] &= _last_of_each(fresh)
     return alive
 
@@ -155,10 +156,7 @@ def _last_of_each(slots: Slots) -> Mask:
 
 
 def _isin(slots: Slots, ordered: Slots) -> Mask:
-    at = np.searchsorted(ordered, slots)
-    there = at < len(ordered)
-    there[there] = ordered[at[there]] == slots[there]
-    return there
+    return find_in(ordered, slots)[1]
 
 
 def _lists(conn: sqlite3.Connection, name: str, dimension: int) -> Lists | None:

@@ -1,4 +1,4 @@
-"""Which scores lead."""
+"""Which scores lead, and where numbers stand among others."""
 
 from typing import Any
 
@@ -17,3 +17,14 @@ def leading(scores: NDArray[Any], k: int) -> NDArray[np.intp]:
     least = np.partition(values, len(values) - k)[len(values) - k]
     led: NDArray[np.intp] = positive[values >= least]
     return led
+
+
+def find_in(known: NDArray[np.int64], slots: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Where slots stand among known ones, each of them once and in order, and which are there at all."""
+    if len(known) and int(known[-1]) - int(known[0]) + 1 == len(known):  # none is left out: no need to look
+        there = (slots >= known[0]) & (slots <= known[-1])
+        return slots[there] - known[0], there
+    at = np.searchsorted(known, slots)
+    there = at < len(known)
+    there[there] = known[at[there]] == slots[there]
+    return at[there], there

@@ -19,6 +19,7 @@ from kosmos.store.columns import (
 )
 from kosmos.store.filters import And, Contains, Eq, Filter, In, Not, Or, Prefix, Range, matches
 from kosmos.store.postings import Postings, build_postings, merge_postings
+from kosmos.store.ranking import find_in
 from kosmos.store.values import FIRST
 from kosmos.store.vectors import unpack_arrays
 
@@ -46,10 +47,7 @@ class Segment:
 
     def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where the slots that are here stand."""
-        at = np.searchsorted(self.slots, slots)
-        there = at < len(self.slots)
-        there[there] = self.slots[at[there]] == slots[there]
-        return at[there]
+        return find_in(self.slots, slots)[0]
 
 
 Lookup = Callable[[Segment, Filter], Mask]  # asks the truth about a field that has no column

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,19 @@ async def test_a_few_new_rows_are_all_that_is_read(tmp_path: Path, monkeypatch: 
     await store.upsert("c", _rows(5, 6))
     assert [hit.pk for hit in await reader.search("c", "r", {5: 1.0}, k=1)] == ["00005"]
     assert sum(built) <= 2 * (3 + 1)  # by the writer for its delete, and by the reader
+
+
+async def test_rows_that_are_filled_again_and_again(tmp_path: Path) -> None:
+    store = await _filled(tmp_path, 3)
+    reader = LocalStore(tmp_path)
+    rows = {row.pk: row for row in _rows(0, 3)}
+    await _check(reader, list(rows.values()))
+    for seed, pk in ((5, "00000"), (6, "00000"), (7, "00002")):
+        rows[pk] = replace(rows[pk], dense={"vector": _vectors(1, seed)[0]})
+        await store.fill("c", {pk: rows[pk].dense})
+    for each in (reader, LocalStore(tmp_path)):
+        await _check(each, list(rows.values()))
+        assert (await each.stats("c")).filled == {"vector": 3}
 
 
 async def test_dead_rows_leave_the_files(tmp_path: Path) -> None:
