@@ -17,6 +17,8 @@ from kosmos.db.migrate import ensure_current
 from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
+from kosmos.encoders.contract import Encoder
+from kosmos.encoders.opening import Quarters, open_encoder
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
 from kosmos.ingest.conversion import ConversionHost
 from kosmos.ingest.limits import Limits
@@ -66,6 +68,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         await ensure_current(db, upgrade=settings.embedded)
         key = settings.secret_key.get_secret_value() if settings.secret_key else None
         bench = replace(bench, box=open_box(key, settings.key_file))
+        bench = replace(bench, encoder=await _encoder(settings, bench))
         if settings.redis_url is not None:
             bench.waker.add(_redis_listener(settings.redis_url))
         await _welcome(settings, bench)
@@ -97,6 +100,25 @@ def _policy(settings: Settings) -> Policy:
         proxy=settings.fetch_proxy.get_secret_value() if settings.fetch_proxy else None,
         limits=limits,
     )
+
+
+def quarters_of(settings: Settings) -> Quarters:
+    """Where local models live and what they may use."""
+    return Quarters(
+        models=settings.models_folder,
+        cache=settings.cache_folder,
+        threads=settings.encoder_threads,
+        seconds=settings.provider_timeout,
+    )
+
+
+async def _encoder(settings: Settings, bench: Workbench) -> Encoder | None:
+    """The encoder in use. Without it everything works by the sparse routes, so it stops no start."""
+    try:
+        return await open_encoder(settings.encoder, quarters_of(settings), db=bench.db, box=bench.box)
+    except ConfigError as error:
+        log.warning("dense search is off: %s %s", error.message, error.remedy)
+        return None
 
 
 def _redis_listener(url: str) -> Wake:

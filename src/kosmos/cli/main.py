@@ -17,6 +17,7 @@ from kosmos.cli import (
     evaluating,
     instance,
     jobs,
+    models,
     reading,
     space_settings,
     verifying,
@@ -45,6 +46,7 @@ app.add_typer(accounts.spaces, name="spaces")
 app.add_typer(accounts.tokens, name="tokens")
 app.add_typer(accounts.users, name="users")
 app.add_typer(credentials.group, name="credentials")
+app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
 jobs.register(app)
 app.add_typer(evaluating.group, name="eval")

@@ -75,6 +75,17 @@ class Settings(BaseModel):
     fetch_proxy: SecretStr | None = Field(default=None, description="`http://host:port` of a proxy.")
     fetch_max_bytes: int = Field(default=64 * 2**20, ge=1024, description="Largest page or file fetched.")
     fetch_timeout: float = Field(default=60.0, gt=0, le=3600, description="Seconds that one fetch may take.")
+    encoder: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
+        default="builtin",
+        description="What makes dense vectors: `builtin`, `none`, the path of a model folder, "
+        "a name of `kosmos models list`, or an EMBEDDING credential of the instance.",
+    )
+    encoder_threads: int = Field(
+        default=0,
+        ge=0,
+        le=256,
+        description="Cores that a local encoder may use. 0: all that there are, at most 4.",
+    )
     redis_url: Url | None = Field(
         default=None,
         description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",
@@ -105,6 +116,16 @@ class Settings(BaseModel):
     def index(self) -> str:
         """The folder or URL of the index in force."""
         return self.index_url or str(self.home / "index")
+
+    @property
+    def models_folder(self) -> Path:
+        """Where model folders get their names."""
+        return self.home / "models"
+
+    @property
+    def cache_folder(self) -> Path:
+        """What can be made again at any time."""
+        return self.home / "cache"
 
     @property
     def token_file(self) -> Path:

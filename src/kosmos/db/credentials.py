@@ -99,6 +99,17 @@ async def default_credentials(
     return [_credential(row) for row in found]
 
 
+async def instance_credential(conn: AsyncConnection, name: str, kind: CredentialType) -> Credential | None:
+    """The oldest credential of the instance with that name and type."""
+    query = (
+        sa.select(*_SHOWN, _HAS_KEY)
+        .where(credential.c.owner_id.is_(None), credential.c.name == name, credential.c.type == kind.value)
+        .order_by(credential.c.id)
+    )
+    row = (await conn.execute(query.limit(1))).first()
+    return _credential(row) if row else None
+
+
 async def update_credential(
     conn: AsyncConnection, credential_id: str, changes: Mapping[str, Any], now: datetime
 ) -> None:

@@ -267,6 +267,16 @@ ledger = sa.Table(
     _created(),
 )
 
+# What an encoder has made of the very same text: float32, little end first.
+embedding = sa.Table(
+    "embedding",
+    metadata,
+    sa.Column("encoder", sa.String(128), primary_key=True),
+    sa.Column("text_sha256", SHA256, primary_key=True),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+    _created(),
+)
+
 crawl = sa.Table(
     "crawl",
     metadata,

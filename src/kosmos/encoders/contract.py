@@ -1,7 +1,7 @@
 """What every encoder can do."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kosmos.store.rows import Dense, Sparse
 
@@ -15,7 +15,7 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """How long its vectors are."""
+        """How long its vectors are; 0 while an endpoint has not said so yet."""
 
     async def encode_passages(self, texts: Sequence[str]) -> Dense:
         """One row for each text, in order, float32, unit length."""
@@ -27,6 +27,7 @@ class Encoder(Protocol):
         """Let go of threads and connections."""
 
 
+@runtime_checkable
 class SparseEncoder(Protocol):
     """A model that gives weights of terms as well (BGE-M3)."""
 

@@ -12,7 +12,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def kept(path: Path | None, make: Callable[[], bytes]) -> bytes:
-    """What lies in the file, else what is made, which then lies there; several processes may do so at once."""
+    """What lies in the file, else what is made and then lies there; several processes may do so at once."""
     found = _read(path) if path is not None else None
     if found is not None:
         return found

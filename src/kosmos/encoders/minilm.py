@@ -1,4 +1,4 @@
-"""The built-in encoder: all-MiniLM-L6-v2 in 8 bits with our Chinese words, for both languages in one space."""
+"""The built-in encoder: all-MiniLM-L6-v2 in 8 bits with our Chinese words: one space for both languages."""
 
 from functools import partial
 from pathlib import Path
@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from kosmos.encoders.bert_graph import Shape, bert_model, safe_steps
+from kosmos.encoders.bert_numpy import run_numpy
 from kosmos.encoders.keeping import kept
-from kosmos.encoders.runtime import Run, has_onnxruntime, run_graph, run_numpy
+from kosmos.encoders.runtime import Run, has_onnxruntime, run_graph
 from kosmos.encoders.safetensors import Weights
+from kosmos.encoders.vectors import unit
 from kosmos.encoders.weights import check_weights, stamp_weights
 from kosmos.encoders.wordpiece import WordPiece, read_vocabulary
 from kosmos.encoders.zh_tokens import HAN, load_words, plain_chinese, word_vectors
@@ -16,7 +18,8 @@ from kosmos.store.rows import Dense
 
 NAME = "minilm-l6-v2+zh1"  # changes when vectors do, beyond what rounding changes
 SHAPE = Shape(layers=6, heads=12, width=384, positions=512, epsilon=1e-12)
-MAX_TOKENS = 256
+WINDOW = 254  # what the model was made for: 256 with the start and the end
+MAX_WINDOWS = 8
 GRAPH_VERSION = 1
 
 
@@ -30,17 +33,26 @@ class MiniLM:
         self._chinese = chinese
 
     def encode(self, text: str) -> Dense:
-        """The vector of a text, which depends on nothing but the text."""
-        return self._run(self._look_up(self.tokens(text)))
+        """The vector of a text, which depends on nothing but the text.
+
+        One that is too long is read in parts of equal length, and its vector is the mean of theirs.
+        """
+        tokens = self.tokens(text)
+        if len(tokens) <= WINDOW:
+            return self._part(tokens)
+        step = -(-len(tokens) // -(-len(tokens) // WINDOW))
+        parts = [tokens[start : start + step] for start in range(0, len(tokens), step)]
+        return unit(np.sum([len(part) * self._part(part) for part in parts], axis=0, dtype=np.float32))
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text; those of the Chinese pack count on behind the vocabulary."""
-        limit = MAX_TOKENS - 2
+        limit = WINDOW * MAX_WINDOWS
         if not self._chinese or HAN.search(text) is None:
-            found = self._pieces.numbers(text, limit)
-        else:
-            found = self._mixed(text, limit)
-        return [self._pieces.start, *found, self._pieces.end]
+            return self._pieces.numbers(text, limit)
+        return self._mixed(text, limit)
+
+    def _part(self, tokens: list[int]) -> Dense:
+        return self._run(self._look_up([self._pieces.start, *tokens, self._pieces.end]))
 
     def _mixed(self, text: str, limit: int) -> list[int]:
         """Han runs by the words of the pack, what lies between them as ever."""
@@ -60,7 +72,8 @@ class MiniLM:
         numbers = np.array(tokens)
         own = numbers >= len(self._rows)
         if not own.any():
-            return self._rows[numbers]
+            rows: Dense = self._rows[numbers]
+            return rows
         found = np.empty((len(numbers), self._rows.shape[1]), np.float32)
         found[~own] = self._rows[numbers[~own]]
         found[own] = word_vectors(numbers[own] - len(self._rows))

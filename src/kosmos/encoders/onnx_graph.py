@@ -25,9 +25,7 @@ class Graph:
         """Add a constant; its name, to be used as an input."""
         dims = b"".join(_number(1, size) for size in value.shape)
         raw = np.ascontiguousarray(value).tobytes()
-        self._constants[name] = (
-            dims + _number(2, _KINDS[str(value.dtype)]) + _text(8, name) + _bytes(9, raw)
-        )
+        self._constants[name] = dims + _number(2, _KINDS[str(value.dtype)]) + _text(8, name) + _bytes(9, raw)
         return name
 
     def node(self, operator: str, inputs: Sequence[str], *outputs: str, **attributes: Any) -> str:
@@ -40,7 +38,9 @@ class Graph:
         self._nodes.append(b"".join([*parts, _text(7, domain)]))
         return outputs[0]
 
-    def model(self, inputs: Mapping[str, tuple[str, Shape]], outputs: Mapping[str, tuple[str, Shape]]) -> bytes:
+    def model(
+        self, inputs: Mapping[str, tuple[str, Shape]], outputs: Mapping[str, tuple[str, Shape]]
+    ) -> bytes:
         """The finished model; inputs and outputs by name, with their kind of number and their shape."""
         body = [_bytes(1, node) for node in self._nodes]
         body += [_text(2, "kosmos")]

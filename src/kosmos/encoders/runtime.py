@@ -1,19 +1,25 @@
-"""Runs models: by onnxruntime, or where that is missing by numpy, more slowly."""
+"""Runs models by onnxruntime."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kosmos.encoders.bert_graph import INPUT, Pooling, Shape
-from kosmos.encoders.safetensors import Weights
+from kosmos.encoders.bert_graph import INPUT
 from kosmos.errors import ConfigError
 from kosmos.store.rows import Dense
 
 log = logging.getLogger(__name__)
 Run = Callable[[Dense], Dense]  # rows of words, one a token, to the vector of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output: its kind, such as `tensor(int64)`, and its shape, a number where one is fixed."""
+
+    kind: str
+    shape: tuple[int | str | None, ...]
 
 
 class Session:
@@ -28,31 +34,39 @@ class Session:
         try:
             given = model if isinstance(model, bytes) else str(model)
             self._session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # noqa: BLE001 - the library raises a dozen kinds, none of them documented
+        except _refusals() as error:
             what = "The model" if isinstance(model, bytes) else f"The model {model}"
             raise ConfigError(
                 f"{what} cannot be opened: {_first_line(error)}.", remedy="Get its files again."
             ) from error
 
     @property
-    def inputs(self) -> Mapping[str, Sequence[Any]]:
-        """What the model wants, by name, with the shapes."""
-        return {item.name: list(item.shape) for item in self._session.get_inputs()}
+    def inputs(self) -> dict[str, Port]:
+        """What the model wants, by name."""
+        return {item.name: Port(item.type, tuple(item.shape)) for item in self._session.get_inputs()}
 
     @property
-    def outputs(self) -> list[str]:
-        """What the model gives."""
-        return [item.name for item in self._session.get_outputs()]
+    def outputs(self) -> dict[str, Port]:
+        """What the model gives, by name."""
+        return {item.name: Port(item.type, tuple(item.shape)) for item in self._session.get_outputs()}
 
     def run(self, given: Mapping[str, Any], wanted: Sequence[str] | None = None) -> list[Any]:
         """Run it once."""
         try:
             found: list[Any] = self._session.run(wanted, dict(given))
-        except Exception as error:  # noqa: BLE001 - as above
+        except _refusals() as error:
             raise ConfigError(
                 f"The model cannot be run: {_first_line(error)}.", remedy="It does not fit; use another one."
             ) from error
         return found
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises: a dozen kinds that have no parent in common."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    own = [kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    return (*own, RuntimeError, ValueError, TypeError)
 
 
 def _first_line(error: Exception) -> str:
@@ -78,78 +92,3 @@ def has_onnxruntime() -> bool:
         log.warning("onnxruntime is missing, so encoding is several times slower: %s", error)
         return False
     return True
-
-
-def run_numpy(weights: Weights, shape: Shape, *, pooling: Pooling = Pooling.MEAN) -> Run:
-    """The same encoder in float32 by numpy alone."""
-    layers = [_Layer(weights, shape, number) for number in range(shape.layers)]
-    places = weights["embeddings.position_embeddings.weight"]
-    places = places + weights["embeddings.token_type_embeddings.weight"][0]
-    first = _norm(weights, "embeddings.LayerNorm", shape)
-
-    def run(rows: Dense) -> Dense:
-        value = first(rows + places[: len(rows)])
-        for layer in layers:
-            value = layer(value)
-        pooled = value.mean(axis=0) if pooling is Pooling.MEAN else value[0 if pooling is Pooling.FIRST else -1]
-        vector: Dense = pooled / np.linalg.norm(pooled)
-        return vector
-
-    return run
-
-
-class _Layer:
-    """One layer of BERT."""
-
-    def __init__(self, weights: Weights, shape: Shape, number: int) -> None:
-        name = f"encoder.layer.{number}"
-        inner = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
-        self._three = [_linear(weights, part) for part in inner]
-        self._seen = _linear(weights, f"{name}.attention.output.dense")
-        self._wide = _linear(weights, f"{name}.intermediate.dense")
-        self._back = _linear(weights, f"{name}.output.dense")
-        self._first = _norm(weights, f"{name}.attention.output.LayerNorm", shape)
-        self._last = _norm(weights, f"{name}.output.LayerNorm", shape)
-        self._heads = shape.heads
-
-    def __call__(self, value: Dense) -> Dense:
-        count, width = value.shape
-        split = (count, self._heads, width // self._heads)
-        query, key, content = (part(value).reshape(split).swapaxes(0, 1) for part in self._three)
-        scores = query @ key.swapaxes(1, 2) / np.float32(np.sqrt(split[2]))
-        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        scores /= scores.sum(axis=-1, keepdims=True)
-        seen = (scores @ content).swapaxes(0, 1).reshape(count, width)
-        value = self._first(value + self._seen(seen))
-        return self._last(value + self._back(_gelu(self._wide(value))))
-
-
-def _linear(weights: Weights, name: str) -> Callable[[Dense], Dense]:
-    matrix, bias = weights[f"{name}.weight"].T, weights[f"{name}.bias"]
-    return lambda value: value @ matrix + bias
-
-
-def _norm(weights: Weights, name: str, shape: Shape) -> Callable[[Dense], Dense]:
-    gain, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
-    epsilon = np.float32(shape.epsilon)
-
-    def norm(value: Dense) -> Dense:
-        centred = value - value.mean(axis=-1, keepdims=True)
-        spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
-        scaled: Dense = centred / spread * gain + bias
-        return scaled
-
-    return norm
-
-
-def _gelu(value: Dense) -> Dense:
-    """x·Φ(x); the error function by a polynomial that is right to seven digits (Abramowitz and Stegun)."""
-    size = np.abs(value) * np.float32(0.7071067811865476)
-    part = 1 / (1 + np.float32(0.3275911) * size)
-    terms = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-    total = np.zeros_like(part)
-    for term in terms:
-        total = (total + np.float32(term)) * part
-    erf = np.copysign(1 - total * np.exp(-size * size), value)
-    bent: Dense = value * (1 + erf) * np.float32(0.5)
-    return bent

@@ -17,21 +17,20 @@ _KINDS = {"F32": np.float32, "F16": np.float16, "F64": np.float64}
 class Weights:
     """The tensors of a file by name, mapped into memory; half precision is widened when it is read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, prefix: str = "") -> None:
         self.path = path
+        self._prefix = prefix
         try:
             self._head, self._data = _open(path)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise _damaged(path, str(error)) from None
 
-    @property
-    def names(self) -> list[str]:
-        """What there is."""
-        return list(self._head)
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._head
 
     def __getitem__(self, name: str) -> Dense:
         """The tensor of that name as float32."""
-        told = self._head.get(name)
+        told = self._head.get(self._prefix + name)
         if told is None:
             raise _damaged(self.path, f"it has no {name}")
         try:

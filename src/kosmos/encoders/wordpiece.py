@@ -121,7 +121,9 @@ def read_vocabulary(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataLost(f"The vocabulary {path} cannot be read: {error}.", remedy="Install it again.") from None
+        raise DataLost(
+            f"The vocabulary {path} cannot be read: {error}.", remedy="Install it again."
+        ) from None
     if not {START, END, UNKNOWN} <= set(lines):
         raise DataLost(f"{path} is no WordPiece vocabulary.", remedy="Install it again.")
     return lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.domain.clock import Clock
+from kosmos.encoders.contract import Encoder
 from kosmos.ingest.conversion import ConversionHost
 from kosmos.jobs.waking import Waker
 from kosmos.llm.secrets import SecretBox, passing_box
@@ -28,6 +29,7 @@ class Workbench:
     fetcher: Fetcher = field(default_factory=Fetcher)
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
     provider_seconds: float = 60.0
+    encoder: Encoder | None = None  # None: there are sparse routes only
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
@@ -35,6 +37,8 @@ class Workbench:
 
     async def close(self) -> None:
         """Let go of processes and connections."""
+        if self.encoder is not None:
+            await self.encoder.close()
         await self.converter.close()
         await self.fetcher.close()
         await self.blobs.close()
