@@ -17,7 +17,6 @@ from kosmos.db.migrate import ensure_current
 from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
-from kosmos.encoders.contract import Encoder
 from kosmos.encoders.opening import Quarters, open_encoder
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
 from kosmos.ingest.conversion import ConversionHost
@@ -68,7 +67,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         await ensure_current(db, upgrade=settings.embedded)
         key = settings.secret_key.get_secret_value() if settings.secret_key else None
         bench = replace(bench, box=open_box(key, settings.key_file))
-        bench = replace(bench, encoder=await _encoder(settings, bench))
+        bench = await _with_encoder(settings, bench)
         if settings.redis_url is not None:
             bench.waker.add(_redis_listener(settings.redis_url))
         await _welcome(settings, bench)
@@ -112,13 +111,15 @@ def quarters_of(settings: Settings) -> Quarters:
     )
 
 
-async def _encoder(settings: Settings, bench: Workbench) -> Encoder | None:
-    """The encoder in use. Without it everything works by the sparse routes, so it stops no start."""
+async def _with_encoder(settings: Settings, bench: Workbench) -> Workbench:
+    """The bench with its encoder. Without one everything works by the sparse routes: it stops no start."""
     try:
-        return await open_encoder(settings.encoder, quarters_of(settings), db=bench.db, box=bench.box)
+        opened = await open_encoder(settings.encoder, quarters_of(settings), db=bench.db, box=bench.box)
+        return replace(bench, encoder=opened)
     except ConfigError as error:
-        log.warning("dense search is off: %s %s", error.message, error.remedy)
-        return None
+        reason = f"{error.message} {error.remedy or ''}".strip()
+        log.info("dense search is off: %s", reason)
+        return replace(bench, no_encoder=reason)
 
 
 def _redis_listener(url: str) -> Wake:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos import __version__
 from kosmos.accounts.tokens import authenticate
-from kosmos.app import make_home, read_token
+from kosmos.app import make_home, quarters_of, read_token
 from kosmos.blobs.opening import open_blobs
 from kosmos.config import Settings
 from kosmos.db import Database, tables
@@ -24,8 +24,10 @@ from kosmos.db.migrate import HEAD, current_revision, known_revisions
 from kosmos.db.users import has_users
 from kosmos.domain.clock import system_clock
 from kosmos.domain.credentials import CredentialType
-from kosmos.errors import KosmosError
-from kosmos.llm.secrets import open_box
+from kosmos.encoders.catalog import BUILTIN, NONE
+from kosmos.encoders.opening import open_encoder
+from kosmos.errors import ConfigError, KosmosError
+from kosmos.llm.secrets import SecretBox, open_box, passing_box
 from kosmos.store.opening import open_store, shown_location
 
 EXTRAS = {
@@ -33,7 +35,8 @@ EXTRAS = {
     "redis": (("redis", "dramatiq"), "workers woken over Redis by Dramatiq"),
     "milvus": (("pymilvus",), "Milvus for the index"),
     "rescue": (("pdf_oxide",), "truncated PDF files"),
-    "ocr": (("rapidocr", "onnxruntime"), "text in scanned pages and images"),
+    "ocr": (("rapidocr",), "text in scanned pages and images"),
+    "models": (("tokenizers",), "encoders from local model folders"),
     "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files"),
 }
 
@@ -68,6 +71,7 @@ async def examine(settings: Settings) -> list[Check]:
         checks += await _guarded(name, check, settings)
     checks += await _guarded("token", _token, settings)
     checks += await _guarded("models", _models, settings)
+    checks += await _guarded("encoder", _encoder, settings)
     checks += [_server(settings), *(_extra(name) for name in EXTRAS)]
     return checks
 
@@ -191,6 +195,31 @@ async def _models(settings: Settings) -> list[Check]:
         return [Check("models", State.OK, ", ".join(found))]
     remedy = "Add one: kosmos credentials add NAME --type LLM --base-url URL --model MODEL"
     return [Check("models", State.NOTE, "no credential; search and exact quotes need none", remedy)]
+
+
+async def _encoder(settings: Settings) -> list[Check]:
+    """Without an encoder search goes by words alone."""
+    db = Database(settings.database)
+    try:
+        if await current_revision(db) != HEAD and settings.encoder not in (BUILTIN, NONE):
+            detail = f"{settings.encoder}; the database is not ready to check it"
+            return [Check("encoder", State.NOTE, detail)]
+        encoder = await open_encoder(settings.encoder, quarters_of(settings), db=db, box=_box(settings))
+    except ConfigError as error:
+        return [Check("encoder", State.NOTE, f"search by words alone: {error.message}", error.remedy)]
+    finally:
+        await db.close()
+    if encoder is None:
+        return [Check("encoder", State.NOTE, "none: search by words alone", "Set KOSMOS_ENCODER=builtin.")]
+    await encoder.close()
+    return [Check("encoder", State.OK, f"{settings.encoder}: {encoder.name}")]
+
+
+def _box(settings: Settings) -> SecretBox:
+    """What opens stored keys; looking does not make the key file."""
+    if settings.secret_key is not None:
+        return open_box(settings.secret_key.get_secret_value(), settings.key_file)
+    return open_box(None, settings.key_file) if settings.key_file.exists() else passing_box()
 
 
 def _server(settings: Settings) -> Check:

@@ -8,6 +8,7 @@ import struct
 from typing import Any
 
 from kosmos.doubles.chat import estimate_tokens
+from kosmos.doubles.replies import Reply
 from kosmos.doubles.requests import Body
 from kosmos.errors import InvalidInput
 
@@ -40,6 +41,27 @@ def embeddings(body: Body, dimension: int) -> dict[str, Any]:
     tokens = estimate_tokens(*texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "model": body.get("model", ""), "data": data, "usage": usage}
+
+
+def spoil(answer: dict[str, Any], body: Body, reply: Reply) -> dict[str, Any]:
+    """The answer with what the script wants to be wrong with its vectors."""
+    if reply.dimension is not None:
+        answer = embeddings({**body, "dimensions": reply.dimension or 1}, 1)
+    data = answer["data"] if reply.vectors is None else _repeat(answer["data"], reply.vectors)
+    if reply.not_a_number:
+        data = [{**item, "embedding": _poison(item["embedding"])} for item in data]
+    return {**answer, "data": data}
+
+
+def _repeat(data: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    return [{**data[place % len(data)], "index": place} for place in range(count)]
+
+
+def _poison(vector: Any) -> Any:
+    """The same vector, in either form, beginning with what is no number."""
+    if isinstance(vector, str):
+        return base64.b64encode(struct.pack("<f", math.nan) + base64.b64decode(vector)[4:]).decode()
+    return [math.nan, *vector[1:]]
 
 
 def _inputs(given: Any) -> list[str]:

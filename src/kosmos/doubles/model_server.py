@@ -115,6 +115,8 @@ class ModelServer:
             return failure(504, "The script lets this request hang.")
         if reply.status != 200:
             return answers.refuse(reply)
+        if endpoint == "embeddings":
+            usual = encoders.spoil(usual, body, reply)
         if endpoint != "chat":
             return answers.whole(reply, usual, self._patience)
         if body.get("stream"):

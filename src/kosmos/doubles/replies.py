@@ -37,7 +37,7 @@ class Anywhere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One reply of the script. On endpoints other than chat it can only delay, fail or break the answer."""
+    """One reply of the script. On endpoints other than chat it can only delay, fail or spoil the answer."""
 
     __pydantic_config__ = _CLOSED
 
@@ -53,6 +53,9 @@ class Reply:
     hang: bool = False  # no answer; with truncate_after, the stream stalls there instead of breaking off
     malformed: str | None = None  # sent as the body, or as the one event of a stream, in place of JSON
     truncate_after: int | None = None  # chunks of a stream before the connection breaks
+    vectors: int | None = None  # embeddings: how many come, in place of one for each text
+    dimension: int | None = None  # embeddings: how long they are, whatever was asked for
+    not_a_number: bool = False  # embeddings: the first number of each is none
     when: str | Anywhere | Callable[[Body], bool] | None = None  # a string: part of the last user message
     repeat: bool = False  # is never used up
     endpoint: Endpoint = "chat"
@@ -60,11 +63,14 @@ class Reply:
     def __post_init__(self) -> None:
         if self.status != 200 and not 400 <= self.status <= 599:
             raise ValueError(f"status {self.status} is neither 200 nor an error from 400 to 599")
-        for name in ("retry_after", "delay", "pace", "truncate_after"):
+        for name in ("retry_after", "delay", "pace", "truncate_after", "vectors", "dimension"):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} is negative")
         if self.endpoint != "chat" and (self.content or self.tool_calls or self.reasoning):
             raise ValueError(f"a reply for {self.endpoint} cannot have content, tool_calls or reasoning")
+        spoils = self.vectors is not None or self.dimension is not None or self.not_a_number
+        if spoils and self.endpoint != "embeddings":
+            raise ValueError("vectors, dimension and not_a_number are for embeddings only")
 
 
 DEFAULT_REPLY = Reply(content="This is the scripted reply of the model double.", repeat=True)

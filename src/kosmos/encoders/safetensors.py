@@ -35,6 +35,8 @@ class Weights:
             raise _damaged(self.path, f"it has no {name}")
         try:
             (start, end), kind, shape = told["data_offsets"], told["dtype"], told["shape"]
+            if not 0 <= start <= end <= len(self._data):
+                raise ValueError("it lies outside of the file")
             if kind == "BF16":
                 return _widen(self._data[start:end].view(np.uint16)).reshape(shape)
             values = self._data[start:end].view(_KINDS[kind]).reshape(shape)

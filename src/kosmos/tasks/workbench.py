@@ -30,6 +30,7 @@ class Workbench:
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
     provider_seconds: float = 60.0
     encoder: Encoder | None = None  # None: there are sparse routes only
+    no_encoder: str = ""  # why there is none, where one was wanted
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import math
 import os
 import signal
 import time
@@ -210,3 +211,23 @@ async def test_a_bad_file_is_never_served(tmp_path: Path) -> None:
     path.write_text('{"replies": [{"say": "x"}]}')
     with pytest.raises(InvalidInput, match=r"replies\[0\]\.say"):
         await serve_forever(path, 0)
+
+
+@pytest.mark.parametrize("form", ["base64", "float"])
+async def test_embeddings_can_be_spoiled(form: Any) -> None:
+    script = [
+        Reply(endpoint="embeddings", vectors=1),
+        Reply(endpoint="embeddings", vectors=5, dimension=3),
+        Reply(endpoint="embeddings", not_a_number=True),
+    ]
+    async with serving(script) as (_, client):
+        few, many, spoiled, whole = [
+            (await client.embeddings.create(model="e", input=["a", "b"], encoding_format=form)).data
+            for _ in range(4)
+        ]
+    assert [len(found) for found in (few, many, spoiled, whole)] == [1, 5, 2, 2]
+    assert [item.index for item in many] == [0, 1, 2, 3, 4]
+    if form == "float":  # the client hands the other form over as it came
+        assert {len(item.embedding) for item in many} == {3}
+        assert [math.isnan(item.embedding[0]) for item in (*spoiled, *whole)] == [True, True, False, False]
+        assert spoiled[0].embedding[1:] == whole[0].embedding[1:]

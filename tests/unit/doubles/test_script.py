@@ -68,6 +68,9 @@ def test_each_endpoint_has_its_own_replies() -> None:
         {"delay": -1},
         {"truncate_after": -1},
         {"endpoint": "rerank", "content": "x"},
+        {"vectors": 1},
+        {"endpoint": "rerank", "not_a_number": True},
+        {"endpoint": "embeddings", "dimension": -1},
     ],
 )
 def test_impossible_replies_are_refused(fields: dict[str, Any]) -> None:
@@ -97,8 +100,9 @@ def test_a_file_holds_everything_a_reply_can_be(tmp_path: Path) -> None:
         "repeat": True,
         "endpoint": "chat",
     }
+    spoiled = {"endpoint": "embeddings", "vectors": 0, "dimension": 3, "not_a_number": True}
     path.write_text(
-        json.dumps({"replies": [full, {"when": "y"}], "default": {"content": "d"}, "dimension": 8})
+        json.dumps({"replies": [full, {"when": "y"}, spoiled], "default": {"content": "d"}, "dimension": 8})
     )
 
     script = load_script(path)
@@ -107,10 +111,11 @@ def test_a_file_holds_everything_a_reply_can_be(tmp_path: Path) -> None:
     assert script.default == Reply(content="d")
     assert script.replies[1] == Reply(when="y")
     reply = script.replies[0]
-    assert {name for name in Reply.__dataclass_fields__ if getattr(reply, name) == full[name]} >= {
+    assert {name for name in full if getattr(reply, name) == full[name]} >= {
         *(full.keys() - {"tool_calls", "when"})
     }
-    assert full.keys() == Reply.__dataclass_fields__.keys()
+    assert script.replies[2] == Reply(endpoint="embeddings", vectors=0, dimension=3, not_a_number=True)
+    assert full.keys() | spoiled.keys() == Reply.__dataclass_fields__.keys()
     assert reply.tool_calls == (ToolCall("f", {"a": 1}), ToolCall("g", "{broken", "c1"))
     assert reply.when == Anywhere("x")
 

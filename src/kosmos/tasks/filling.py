@@ -1,0 +1,116 @@
+"""Dense vectors for rows that are in the index already: batch by batch, so that a job goes on where it was.
+
+A document is found by its sparse routes at once; this is what follows. A batch is filled into the store
+before it is recorded: one that was lost in between is taken from the cache of vectors and filled again.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kosmos.chunking.coverage import START_OFFSET
+from kosmos.chunking.redaction import apply_redactions
+from kosmos.db import chunks, documents
+from kosmos.domain.blocks import without_comments
+from kosmos.domain.chunks import Chunk
+from kosmos.domain.documents import Document
+from kosmos.domain.redactions import load_redactions
+from kosmos.encoders.cached import encode_cached
+from kosmos.encoders.contract import Encoder
+from kosmos.encoders.spending import spending_told
+from kosmos.jobs.run import Run
+from kosmos.retrieval.indexing import collection_of, heading_path
+from kosmos.store.contract import Store
+from kosmos.store.rows import Dense
+from kosmos.tasks.pipeline import Result, describe_chunks
+from kosmos.tasks.workbench import Workbench
+
+TEXT_ROUTE = "dense_vector"
+SUMMARY_ROUTE = "summary_dense"
+CHUNKS_PER_BATCH = 64
+Texts = Mapping[str, str]  # by route
+
+
+async def fill_vectors(bench: Workbench, run: Run, document: Document) -> Result:
+    """Encode the live chunks of a document and give their rows the vectors; what was done.
+
+    A newer version that becomes live meanwhile ends it: that one is filled by its own job.
+    """
+    encoder, store = bench.encoder, _store(bench)
+    if encoder is None:
+        return {"vectors": 0, "encoder": None}
+    async with run.db.read() as conn:
+        found = await chunks.live_chunks(conn, document.id)
+        described = await describe_chunks(conn, document.id, document.live_generation, found)
+    wanted = dense_texts(document, found, described)
+    pks = list(wanted)
+    done = await _begin(run, document, encoder, len(pks))
+    filled = 0
+    while done < len(pks):
+        run.check()
+        batch = {pk: wanted[pk] for pk in pks[done : done + CHUNKS_PER_BATCH]}
+        with spending_told(run.spend):
+            vectors = await _encode(bench, encoder, batch)
+        filled += await _fill(store, collection_of(document.space_id), vectors)
+        done += len(batch)
+        async with run.batch({**run.progress, "current_vectors": done}) as conn:
+            present = await documents.get_document(conn, document.id)
+        if present is None or present.live_generation != document.live_generation:
+            break
+    return {"vectors": filled, "encoder": encoder.name}
+
+
+def dense_texts(
+    document: Document, found: Sequence[Chunk], described: Mapping[str, str] | None = None
+) -> dict[str, Texts]:
+    """What of each chunk is encoded, by route: its text under its headings, and its summary.
+
+    Only what may be shown: an encoder may be somebody else's machine.
+    """
+    by_id = {chunk.id: chunk for chunk in found}
+    shown = described or {}
+    return {
+        chunk.id: _texts(document, chunk, heading_path(chunk, by_id), shown.get(chunk.id, ""))
+        for chunk in found
+        if chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter")
+    }
+
+
+def _texts(document: Document, chunk: Chunk, path: Sequence[str], described: str) -> Texts:
+    first = {"first_line": chunk.start_line, "first_column": int(chunk.metadata.get(START_OFFSET, 0))}
+    visible = apply_redactions(chunk.raw_content, load_redactions(chunk.redaction), **first)
+    body = without_comments(visible).strip()
+    above = " > ".join(part for part in (document.title, *path) if part)
+    texts = {TEXT_ROUTE: "\n".join(part for part in (above, body, described) if part)}
+    return texts | {SUMMARY_ROUTE: chunk.summary} if chunk.summary.strip() else texts
+
+
+async def _begin(run: Run, document: Document, encoder: Encoder, total: int) -> int:
+    """How many chunks have their vectors already; other vectors or another version begin anew."""
+    same = {"encoder": encoder.name, "vectors_of": document.live_generation, "total_vectors": total}
+    if all(run.progress.get(key) == value for key, value in same.items()):
+        return int(run.progress.get("current_vectors", 0))
+    async with run.restart({**run.progress, **same, "current_vectors": 0}):
+        return 0
+
+
+async def _encode(
+    bench: Workbench, encoder: Encoder, batch: Mapping[str, Texts]
+) -> dict[str, dict[str, Dense]]:
+    places = [(pk, route, text) for pk, texts in batch.items() for route, text in texts.items()]
+    made = await encode_cached(bench.db, encoder, [text for _, _, text in places], clock=bench.clock)
+    vectors: dict[str, dict[str, Dense]] = {}
+    for (pk, route, _), vector in zip(places, made, strict=True):
+        vectors.setdefault(pk, {})[route] = vector
+    return vectors
+
+
+async def _fill(store: Store, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
+    length = len(next(iter(vectors.values()))[TEXT_ROUTE])
+    await store.ensure(collection, {TEXT_ROUTE: length, SUMMARY_ROUTE: length})
+    return await store.fill(collection, vectors)
+
+
+def _store(bench: Workbench) -> Store:
+    store: Any = bench.store
+    found: Store = store
+    return found
