@@ -57,7 +57,7 @@ class _Layer:
 
 
 def _linear(weights: Weights, name: str) -> Callable[[Dense], Dense]:
-    matrix, bias = weights[f"{name}.weight"].T, weights[f"{name}.bias"]
+    matrix, bias = np.array(weights[f"{name}.weight"].T, order="C"), weights[f"{name}.bias"]
     return lambda value: value @ matrix + bias
 
 
