@@ -76,7 +76,7 @@ async def test_rows_stand_where_their_texts_do() -> None:
 
 
 async def test_options_of_the_credential() -> None:
-    options = {
+    options: Any = {
         "dimensions": 4,
         "query_prompt": "Q: ",
         "passage_prompt": "P: ",

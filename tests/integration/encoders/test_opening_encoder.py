@@ -1,5 +1,6 @@
 """Which encoder a setting names."""
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from kosmos.db import Database
 from kosmos.db.credentials import insert_credential
 from kosmos.domain.credentials import Credential, CredentialType
 from kosmos.doubles.model_server import ModelServer, fingerprint
-from kosmos.encoders import opening, weights
+from kosmos.encoders import weights
 from kosmos.encoders.cached import encode_cached
 from kosmos.encoders.opening import Quarters, open_encoder, threads_of
 from kosmos.encoders.trial import try_encoder
@@ -95,7 +96,7 @@ async def test_what_is_not_there_is_said_with_a_remedy(
 
 def test_threads(quarters: Quarters, monkeypatch: pytest.MonkeyPatch) -> None:
     for cores, given, expected in ((8, 0, 4), (2, 0, 2), (8, 6, 6), (2, 6, 2), (8, 1, 1)):
-        monkeypatch.setattr(opening.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
         assert threads_of(replace(quarters, threads=given)) == expected
 
 

@@ -1,11 +1,11 @@
 """One encoder, made twice: as a graph for onnxruntime and in numpy."""
 
+import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kosmos.encoders import bert_graph
 from kosmos.encoders.bert_graph import Pooling, Shape, bert_model, quantize, safe_steps
 from kosmos.encoders.bert_numpy import run_numpy
 from kosmos.encoders.runtime import run_graph
@@ -51,12 +51,12 @@ def test_quantizing_keeps_columns_apart() -> None:
 
 def test_steps_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     told = "flags : avx2"
-    monkeypatch.setattr(bert_graph.Path, "read_text", lambda *_, **__: told)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: told)
     for machine, text, expected in (
         ("x86_64", "flags : avx2", 63),
         ("x86_64", "flags : avx512_vnni", 127),
         ("aarch64", "flags : avx2", 127),
     ):
         told = text
-        monkeypatch.setattr(bert_graph.platform, "machine", lambda machine=machine: machine)
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
         assert safe_steps() == expected
