@@ -25,9 +25,10 @@ from kosmos.db.users import has_users
 from kosmos.domain.clock import system_clock
 from kosmos.domain.credentials import CredentialType
 from kosmos.encoders.catalog import BUILTIN, NONE
-from kosmos.encoders.opening import open_encoder
+from kosmos.encoders.contract import Encoder
+from kosmos.encoders.opening import open_builtin, open_encoder
 from kosmos.errors import ConfigError, KosmosError
-from kosmos.llm.secrets import SecretBox, open_box, passing_box
+from kosmos.llm.secrets import open_box, passing_box
 from kosmos.store.opening import open_store, shown_location
 
 EXTRAS = {
@@ -199,27 +200,31 @@ async def _models(settings: Settings) -> list[Check]:
 
 async def _encoder(settings: Settings) -> list[Check]:
     """Without an encoder search goes by words alone."""
-    db = Database(settings.database)
+    if settings.encoder == NONE:
+        return [Check("encoder", State.NOTE, "none: search by words alone", "Set KOSMOS_ENCODER=builtin.")]
     try:
-        if await current_revision(db) != HEAD and settings.encoder not in (BUILTIN, NONE):
-            detail = f"{settings.encoder}; the database is not ready to check it"
-            return [Check("encoder", State.NOTE, detail)]
-        encoder = await open_encoder(settings.encoder, quarters_of(settings), db=db, box=_box(settings))
+        builtin = settings.encoder == BUILTIN
+        encoder = open_builtin(quarters_of(settings)) if builtin else await _named_encoder(settings)
     except ConfigError as error:
         return [Check("encoder", State.NOTE, f"search by words alone: {error.message}", error.remedy)]
-    finally:
-        await db.close()
     if encoder is None:
-        return [Check("encoder", State.NOTE, "none: search by words alone", "Set KOSMOS_ENCODER=builtin.")]
+        return [Check("encoder", State.NOTE, f"{settings.encoder}; the database is not ready to check it")]
     await encoder.close()
     return [Check("encoder", State.OK, f"{settings.encoder}: {encoder.name}")]
 
 
-def _box(settings: Settings) -> SecretBox:
-    """What opens stored keys; looking does not make the key file."""
-    if settings.secret_key is not None:
-        return open_box(settings.secret_key.get_secret_value(), settings.key_file)
-    return open_box(None, settings.key_file) if settings.key_file.exists() else passing_box()
+async def _named_encoder(settings: Settings) -> Encoder | None:
+    """A folder or a credential; looking makes no key file."""
+    key = settings.secret_key.get_secret_value() if settings.secret_key else None
+    known = key is not None or settings.key_file.exists()
+    box = await asyncio.to_thread(open_box, key, settings.key_file) if known else passing_box()
+    db = Database(settings.database)
+    try:
+        if await current_revision(db) != HEAD:
+            return None
+        return await open_encoder(settings.encoder, quarters_of(settings), db=db, box=box)
+    finally:
+        await db.close()
 
 
 def _server(settings: Settings) -> Check:

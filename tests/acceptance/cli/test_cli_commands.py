@@ -14,6 +14,7 @@ import typer.main
 from acceptance.cli.running import Kosmos, check_refusal
 from acceptance.small_site import SmallSite, serve_site
 from kosmos.cli.main import app
+from kosmos.encoders.weights import find_weights
 
 ENDLESS = {"serve", "model-double"}  # they run until they are stopped, and print no result
 GUIDE = """# 泵 guide
@@ -163,11 +164,29 @@ def _accounts(kosmos: Kosmos, double: str) -> Results:
         "spaces list": kosmos.json("spaces", "list"),
         "tokens create": kosmos.json("tokens", "create", "laptop", "--days", "7"),
         "tokens list": kosmos.json("tokens", "list"),
+        **_encoders(kosmos, double),
         "db current": kosmos.json("db", "current"),
         "db upgrade": kosmos.json("db", "upgrade"),
     }
     made = results["tokens create"]["token"]["id"]
     return {**results, "tokens revoke": kosmos.json("tokens", "revoke", made)}
+
+
+def _encoders(kosmos: Kosmos, double: str) -> Results:
+    weights = find_weights()
+    assert weights is not None
+    endpoint = ("credentials", "add", "vectors", "--type", "EMBEDDING", "--base-url", double, "--model", "e")
+    return {
+        "models add": kosmos.json("models", "add", "mini", weights, "--query-prompt", "query: "),
+        "endpoint": kosmos.json(*endpoint, "--instance"),
+        "models list": kosmos.json("models", "list"),
+        "models test": kosmos.json("models", "test"),
+        "models test endpoint": kosmos.json("models", "test", "vectors"),
+        "models test unknown": kosmos.run("models", "test", "nothing"),
+        "models for people": kosmos.run("models", "test", "mini"),
+        "models remove": kosmos.json("models", "remove", "mini"),
+        "models add nowhere": kosmos.run("models", "add", "x", kosmos.home / "nowhere"),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -394,6 +413,22 @@ def test_models(results: Results, kosmos: Kosmos) -> None:
     assert "sk-topsecret" not in json.dumps(results, default=str)
     for path in kosmos.home.rglob("*"):
         assert not path.is_file() or b"sk-topsecret" not in path.read_bytes(), path
+
+
+def test_encoders(results: Results) -> None:
+    listed = {item["name"]: item for item in results["models list"]}
+    assert listed["builtin"]["in_use"]
+    assert listed["builtin"]["state"] == listed["mini"]["state"] == "ready, dimension 384"
+    assert (listed["vectors"]["kind"], listed["vectors"]["state"]) == ("endpoint", "ready")
+    tried = results["models test"]
+    assert tried["encoder"].startswith("minilm")
+    assert tried["alike"] > 0.7
+    assert tried["unlike"] < 0.3
+    assert results["models test endpoint"]["dimension"] == 384
+    assert results["models for people"].stdout.startswith("works: sentence-transformers__all-MiniLM")
+    assert results["models remove"] == {"removed": "mini"}
+    assert "kosmos models list" in check_refusal(results["models test unknown"], 2)
+    assert "no model folder" in check_refusal(results["models add nowhere"], 2)
 
 
 def test_nothing_is_left_behind(results: Results) -> None:
