@@ -6,9 +6,12 @@ from fastapi import APIRouter, Query
 
 from kosmos.api.callers import Caller, Id, TheApp
 from kosmos.api.document_shapes import FoundOut, GrepIn, LinesOut, PlaceIn
-from kosmos.api.shapes import AnswerOut, AskIn, HitOut, Page, SearchIn
+from kosmos.api.recall_shapes import RecallIn, RecallOut
+from kosmos.api.search_shapes import SearchIn, SearchOut
+from kosmos.api.shapes import AnswerOut, AskIn, Page
 from kosmos.tasks import asking, grep
 from kosmos.tasks.reading import read_place
+from kosmos.tasks.recalling import recall
 
 router = APIRouter()
 
@@ -32,10 +35,15 @@ async def grep_lines(app: TheApp, who: Caller, form: GrepIn) -> FoundOut:
 
 
 @router.post("/search", tags=["search"])
-async def search(app: TheApp, who: Caller, form: SearchIn) -> Page[HitOut]:
+async def search(app: TheApp, who: Caller, form: SearchIn) -> SearchOut:
     """The chunks that fit best, with the rank that each route gave them."""
-    hits = await asking.search(app.bench, who, form.query, space_ids=form.space_ids, k=form.k)
-    return Page(items=[HitOut.model_validate(hit) for hit in hits])
+    return SearchOut.of(await asking.find(app.bench, who, form.wanted(), space_ids=form.space_ids))
+
+
+@router.post("/retrieval", tags=["search"])
+async def retrieval(app: TheApp, who: Caller, form: RecallIn) -> RecallOut:
+    """The recall API: chunks that are like enough, in the shape that clients of RAGFlow expect."""
+    return RecallOut.of(await recall(app.bench, who, form.wanted()), form)
 
 
 @router.post("/ask", tags=["search"])

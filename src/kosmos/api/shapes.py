@@ -223,10 +223,30 @@ class DocumentOut(Shape):
 
 
 class RouteOut(Shape):
-    """Where one route put a result."""
+    """Where one route put a result, and what it adds to the score: its part."""
 
     rank: int
     score: float
+    weight: float
+    low: float
+    high: float
+    part: float
+
+
+class LikenessOut(Shape):
+    """How alike question and text are, from 0 to 1: by terms and by vectors."""
+
+    term: float
+    vector: float | None
+
+
+class NeighbourOut(Shape):
+    """A chunk beside a result."""
+
+    chunk_id: str
+    start_line: int
+    end_line: int
+    text: str
 
 
 class HitOut(Shape):
@@ -244,14 +264,12 @@ class HitOut(Shape):
     score: float
     routes: Mapping[str, RouteOut]
     origin: str
-
-
-class SearchIn(Form):
-    """A search over the given spaces, or all that the caller may read."""
-
-    query: str = Field(examples=["如何轮换证书"])
-    space_ids: list[SpaceId] | None = Field(default=None, max_length=100)
-    k: int = 10
+    reason: str
+    space_id: str
+    likeness: LikenessOut | None
+    more: int
+    neighbours: list[NeighbourOut]
+    explain: Mapping[str, Any] | None
 
 
 class CitationOut(Shape):

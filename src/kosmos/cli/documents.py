@@ -1,4 +1,4 @@
-"""Commands on documents: add, search, ask, list, show, remove."""
+"""Commands on documents: add, ask, list, show, remove."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from kosmos.cli.session import with_app
 if TYPE_CHECKING:
     from kosmos.app import App
     from kosmos.domain.accounts import Principal
-    from kosmos.domain.answers import Answer, SearchHit
+    from kosmos.domain.answers import Answer
     from kosmos.tasks.folders import AddReport
     from kosmos.tasks.overview import Overview
 
@@ -30,7 +30,7 @@ Producer = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands that stand at the top level."""
-    for command in (add, search, ask, reindex):
+    for command in (add, ask, reindex):
         app.command()(command)
 
 
@@ -101,34 +101,6 @@ def _show_report(report: "AddReport") -> None:
 def _near(path: str) -> str:
     """The path as seen from here, where it lies below."""
     return path.removeprefix(f"{Path.cwd()}/")
-
-
-def search(
-    query: Annotated[str, typer.Argument(help="What to look for, in Chinese or English.")],
-    space: AnySpace = None,
-    k: Annotated[int, typer.Option("--k", help="How many results.")] = 5,
-    as_json: AsJson = False,
-) -> None:
-    """Find the chunks that fit best."""
-    from kosmos.tasks import asking
-
-    async def work(app: "App", who: "Principal") -> "list[SearchHit]":
-        return await asking.search(app.bench, who, query, space_ids=await _space_ids(app, who, space), k=k)
-
-    hits = with_app(work)
-    show(hits, as_json, lambda: _show_hits(hits))
-
-
-def _show_hits(hits: "list[SearchHit]") -> None:
-    out = console()
-    if not hits:
-        out.print("nothing found")
-    for rank, hit in enumerate(hits, start=1):
-        out.print(
-            f"{rank}. {hit.source}:{hit.start_line}-{hit.end_line}  score {hit.score:.2f}", style="bold"
-        )
-        for line in [line for line in hit.text.split("\n") if line.strip()][:4]:
-            out.print(f"   {line}")
 
 
 def ask(

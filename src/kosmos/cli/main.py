@@ -19,6 +19,7 @@ from kosmos.cli import (
     jobs,
     models,
     reading,
+    searching,
     space_settings,
     verifying,
 )
@@ -33,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
 )
 documents.register(app)
+searching.register(app)
 reading.register(app)
 crawling.register(app)
 app.command()(chunks.rechunk)

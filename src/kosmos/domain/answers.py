@@ -7,10 +7,48 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RouteRank:
-    """Where one route put a result, and with what score."""
+    """Where one route put a result, with what score, and what that adds to the whole.
+
+    By weighted sum, `part` is `weight` × (`score` − `low`) / (`high` − `low`) (1 where both are one); by
+    reciprocal ranks it is `weight` / (k + `rank`); both divided by the `scale` of the explanation.
+    """
 
     rank: int
     score: float
+    weight: float = 1.0
+    low: float = 0.0
+    high: float = 0.0
+    part: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike question and text are, from 0 to 1, whatever else was found.
+
+    `term` is the share of the question's weight that stands in the text, `vector` the cosine.
+    """
+
+    term: float
+    vector: float | None
+
+    def mix(self, weight: float) -> float:
+        """Both as one number, the vector with that weight; the terms alone where there is no vector."""
+        return self.term if self.vector is None else (1 - weight) * self.term + weight * self.vector
+
+    @property
+    def best(self) -> float:
+        """The one that sees more: terms are blind to other words, vectors to rare names."""
+        return max(self.term, self.vector or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A chunk that stands beside a result in its document."""
+
+    chunk_id: str
+    start_line: int
+    end_line: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +67,21 @@ class SearchHit:
     score: float
     routes: Mapping[str, RouteRank]
     origin: str = "anchor"
+    reason: str = ""  # why it is here although the question did not find it itself
+    space_id: str = ""
+    likeness: Likeness | None = None  # where it was asked for
+    more: int = 0  # further chunks of the same document, when results are grouped
+    neighbours: tuple[Neighbour, ...] = ()
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a search brought. `warnings` say which routes are missing from it and why."""
+
+    hits: tuple[SearchHit, ...]
+    warnings: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()  # what was searched for: the question, and how a model put it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,28 @@
 """Index rows: one for each chunk, derived from the chunk table and rebuildable from it at any time."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from kosmos.domain.blocks import without_comments
 from kosmos.domain.chunks import Chunk, ChunkType
 from kosmos.domain.documents import Document
 from kosmos.retrieval.bm25 import document_vector
+from kosmos.retrieval.conditions import instant, tags_of
+from kosmos.retrieval.languages import language_of
+from kosmos.retrieval.routes import SUMMARY_DENSE, TEXT_DENSE, TEXT_SPARSE, TITLE_SPARSE
 from kosmos.retrieval.terms import terms
 from kosmos.store.filters import And, Eq, Filter, In, Not
 from kosmos.store.rows import IndexRow
 
-TEXT_ROUTE = "sparse_vector"
-TITLE_ROUTE = "title_sparse"
+TEXT_ROUTE = TEXT_SPARSE
+TITLE_ROUTE = TITLE_SPARSE
+MAX_CHILDREN = 256
+MAX_ENTRY_URLS = 200
+MAX_NAVIGATION = 2000
+LINKS = "links"  # in the metadata of a chunk: the links on its lines
+NAVIGATION = "navigation"  # in the metadata of a document's first chunk: where to read on
+_LANGUAGE_SAMPLE = 20_000
 
 
 def collection_of(space_id: str) -> str:
@@ -20,18 +31,20 @@ def collection_of(space_id: str) -> str:
 
 
 def index_rows(
-    document: Document, chunks: Sequence[Chunk], described: Mapping[str, str] | None = None
+    document: Document,
+    chunks: Sequence[Chunk],
+    described: Mapping[str, str] | None = None,
+    *,
+    related: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[IndexRow]:
-    """The rows of all chunks of a document; `described` says by chunk what its figures show."""
-    by_id = {chunk.id: chunk for chunk in chunks}
-    children: dict[str | None, list[str]] = {}
-    for chunk in chunks:
-        children.setdefault(chunk.parent_id, []).append(chunk.id)
-    places = {pk: place for group in children.values() for place, pk in enumerate(group)}
-    shown = described or {}
+    """The rows of all chunks of a document.
+
+    `described` says by chunk what its figures show, `related` where its links lead.
+    """
+    tree = _Tree.of(document, chunks)
+    shown, links = described or {}, related or {}
     return [
-        _row(document, chunk, by_id, children, places[chunk.id], shown=shown.get(chunk.id, ""))
-        for chunk in chunks
+        _row(tree, chunk, shown=shown.get(chunk.id, ""), related=links.get(chunk.id, ())) for chunk in chunks
     ]
 
 
@@ -46,6 +59,17 @@ def dead_rows(document: Document, fresh: Sequence[IndexRow]) -> Filter:
     )
 
 
+def dense_texts(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What an encoder reads for each dense route of a row; nothing for a row that nobody shall find."""
+    if not fields.get("indexed", True):
+        return {}
+    context = _context(str(fields.get("document_title", "")), str(fields.get("path", "")).split(PATH))
+    return {
+        TEXT_DENSE: f"{context}\n{fields.get('text', '')}",
+        SUMMARY_DENSE: f"{context}: {fields.get('summary', '')}",
+    }
+
+
 def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
     """The headings above a chunk, outermost first."""
     path: list[str] = []
@@ -56,44 +80,102 @@ def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
     return path
 
 
-def _row(
-    document: Document,
-    chunk: Chunk,
-    by_id: Mapping[str, Chunk],
-    children: Mapping[str | None, list[str]],
-    place: int,
-    *,
-    shown: str,
-) -> IndexRow:
-    siblings = children[chunk.parent_id]
-    path = heading_path(chunk, by_id)
+PATH = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The chunks of a document by id, their children and places, and what all of them share."""
+
+    document: Document
+    by_id: Mapping[str, Chunk]
+    children: Mapping[str | None, list[str]]
+    places: Mapping[str, int]
+    shared: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, document: Document, chunks: Sequence[Chunk]) -> "_Tree":
+        children: dict[str | None, list[str]] = {}
+        for chunk in chunks:
+            children.setdefault(chunk.parent_id, []).append(chunk.id)
+        places = {pk: place for group in children.values() for place, pk in enumerate(group)}
+        return cls(document, {c.id: c for c in chunks}, children, places, _shared_fields(document, chunks))
+
+    def beside(self, chunk: Chunk, step: int) -> str:
+        """The chunk so many places further among those of the same parent."""
+        siblings, place = self.children[chunk.parent_id], self.places[chunk.id] + step
+        return siblings[place] if 0 <= place < len(siblings) else ""
+
+
+def _shared_fields(document: Document, chunks: Sequence[Chunk]) -> dict[str, Any]:
+    """What every row of a document says."""
+    sample: list[str] = []
+    for chunk in chunks:
+        if sum(map(len, sample)) > _LANGUAGE_SAMPLE:
+            break
+        sample.append(without_comments(chunk.raw_content))
+    onward = chunks[0].metadata.get(NAVIGATION, {}) if chunks else {}
+    return {
+        "source": document.source,
+        "document_id": document.id,
+        "document_title": document.title,
+        "filetype": document.filetype,
+        "nav_next_step": str(onward.get("next_step", ""))[:MAX_NAVIGATION],
+        "nav_see_also": str(onward.get("see_also", ""))[:MAX_NAVIGATION],
+        "created_at": instant(document.created_at),
+        "updated_at": instant(document.updated_at),
+        "metadata": tags_of(document.metadata),
+        "language": language_of("\n".join(sample)),
+    }
+
+
+def _row(tree: _Tree, chunk: Chunk, *, shown: str, related: Sequence[Mapping[str, Any]]) -> IndexRow:
+    document = tree.document
+    path = heading_path(chunk, tree.by_id)
     title = chunk.summary if chunk.type is ChunkType.HEADING else (path[-1] if path else document.title)
     text = without_comments(chunk.raw_content)
-    searchable = chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter")
-    context = " ".join([document.title, *path])
-    return IndexRow(
-        pk=chunk.id,
-        fields={
-            "text": text,
-            "source": document.source,
-            "title": title,
-            "parent_id": chunk.parent_id or "",
-            "child_ids": children.get(chunk.id, [])[:256],
-            "node_type": chunk.type.value,
-            "level": chunk.level,
-            "token_count": chunk.token_count,
-            "left_sibling": siblings[place - 1] if place else "",
-            "right_sibling": siblings[place + 1] if place + 1 < len(siblings) else "",
-            "from_split": chunk.from_split,
-            "merged": chunk.merged,
-            "summary": chunk.summary,
-            "document_id": document.id,
-            "generation": chunk.generation,
-        },
-        sparse={
-            TEXT_ROUTE: document_vector(terms(f"{context} {text} {shown}")),
-            TITLE_ROUTE: document_vector(terms(title)),
-        }
-        if searchable
-        else {},
-    )
+    searchable = bool(chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter"))
+    fields = {
+        **tree.shared,
+        "text": text,
+        "title": title,
+        "path": PATH.join(path),
+        "parent_id": chunk.parent_id or "",
+        "child_ids": tree.children.get(chunk.id, [])[:MAX_CHILDREN],
+        "node_type": chunk.type.value,
+        "level": chunk.level,
+        "token_count": chunk.token_count,
+        "left_sibling": tree.beside(chunk, -1),
+        "right_sibling": tree.beside(chunk, 1),
+        "from_split": chunk.from_split,
+        "merged": chunk.merged,
+        "entry_urls": entry_urls(chunk),
+        "related_links": [dict(link) for link in related],
+        "summary": without_comments(chunk.summary),
+        "generation": chunk.generation,
+        "page": chunk.metadata.get("page"),
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "indexed": searchable,
+    }
+    if language_of(text) == "zh":  # Chinese in an English document; English in a Chinese one is mostly code
+        fields["language"] = "zh"
+    if not searchable:
+        return IndexRow(chunk.id, fields)
+    context = _context(document.title, path)
+    sparse = {
+        TEXT_SPARSE: document_vector(terms(f"{context} {text} {shown}")),
+        TITLE_SPARSE: document_vector(terms(title)),
+    }
+    return IndexRow(chunk.id, fields, sparse)
+
+
+def entry_urls(chunk: Chunk) -> list[str]:
+    """The addresses that a chunk links to, each once; places in the same text are none."""
+    urls = (str(link.get("url", "")) for link in chunk.metadata.get(LINKS, ()))
+    return list(dict.fromkeys(url for url in urls if url and not url.startswith("#")))[:MAX_ENTRY_URLS]
+
+
+def _context(title: str, path: Sequence[str]) -> str:
+    """Title and headings, each once: the first heading often repeats the title."""
+    return " ".join(dict.fromkeys(part for part in (title, *path) if part))

@@ -1,28 +1,74 @@
-"""Search: the question becomes a query vector, the store ranks, the ranks are kept for explanation."""
+"""Search: the question is put to every route, the lists become one, and what was found is ranked."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from kosmos.domain.answers import RouteRank
-from kosmos.domain.chunks import ChunkType
 from kosmos.errors import InvalidInput
-from kosmos.retrieval.bm25 import query_vector
-from kosmos.retrieval.indexing import TEXT_ROUTE
-from kosmos.retrieval.terms import term_id, terms
+from kosmos.retrieval.conditions import Conditions, compile_conditions
+from kosmos.retrieval.evidence import Ranked, rank
+from kosmos.retrieval.gathering import Gathered, Shelf, gather
+from kosmos.retrieval.tuning import FUSIONS, MAX_DEPTH, Tuning
 from kosmos.store.contract import Store
-from kosmos.store.filters import Eq
 
 MAX_QUERY = 10_000
 MAX_K = 1000
+MAX_NEIGHBOURS = 10
+RERANKS = ("none", "auto", "endpoint", "model", "local")
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """A chunk that was found, with what each route thought of it."""
+class Wanted:
+    """What somebody looks for and how; what is None is as the space has it.
 
-    chunk_id: str
-    score: float
-    routes: dict[str, RouteRank]
+    `routes` gives weights (0 switches a route off), `threshold` is the least similarity of question and
+    text, `grouped` shows each document once, `neighbours` so many chunks before and after each result,
+    `walk` goes on from results to their parents, siblings and links, `rewrite` lets a model rephrase.
+    """
+
+    query: str
+    k: int = 10
+    offset: int = 0
+    where: Conditions = field(default_factory=Conditions)
+    threshold: float = 0.0
+    routes: Mapping[str, float] | None = None
+    fusion: str | None = None
+    rerank: str | None = None
+    grouped: bool = False
+    neighbours: int = 0
+    walk: bool = False
+    rewrite: bool = False
+    explain: bool = False
+    likeness: bool = False  # say how alike question and text are
+
+    def check(self) -> None:
+        """Refuse what cannot be searched for."""
+        check_query(self.query, self.k)
+        if not 0 <= self.offset <= MAX_K:
+            raise InvalidInput(f"The offset must be between 0 and {MAX_K}.", remedy="Narrow the search.")
+        if not 0 <= self.threshold <= 1:
+            raise InvalidInput("The similarity threshold is a number from 0 to 1.", remedy="0.2 is usual.")
+        if not 0 <= self.neighbours <= MAX_NEIGHBOURS:
+            raise InvalidInput(f"At most {MAX_NEIGHBOURS} neighbours are shown.", remedy="Read the lines.")
+        for what, value, allowed in (("fusion", self.fusion, FUSIONS), ("rerank", self.rerank, RERANKS)):
+            if value is not None and value not in allowed:
+                raise InvalidInput(
+                    f"There is no {what} {value!r}.", remedy=f"There are {', '.join(allowed)}."
+                )
+
+    def tune(self, usual: Tuning) -> Tuning:
+        """The tuning of a space as this search wants it."""
+        tuning = replace(usual, fusion=self.fusion or usual.fusion, rerank=self.rerank or usual.rerank)
+        depth = min(MAX_DEPTH, max(tuning.depth, 2 * (self.offset + self.k) + 10))
+        return replace(tuning.with_routes(self.routes or {}), depth=depth)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A ranked list, and what it was made from."""
+
+    ranked: list[Ranked]
+    gathered: Gathered
+    tuning: Tuning
 
 
 def check_query(query: str, k: int) -> None:
@@ -38,25 +84,14 @@ def check_query(query: str, k: int) -> None:
         raise InvalidInput(f"k must be between 1 and {MAX_K}.", remedy="10 is a good start.")
 
 
-async def search_collections(
-    store: Store, collections: Sequence[str], query: str, *, k: int
-) -> list[Ranked]:
-    """The k best content chunks over all collections, best first."""
-    check_query(query, k)
-    words = terms(query)
-    ids = sorted({term_id(word) for word in words})
-    found: list[tuple[float, str]] = []
-    for collection in collections:
-        counts = await store.term_counts(collection, TEXT_ROUTE, ids)
-        hits = await store.search(
-            collection,
-            TEXT_ROUTE,
-            query_vector(words, counts),
-            k=k,
-            where=Eq("node_type", ChunkType.CONTENT.value),
-        )
-        found += [(-hit.score, hit.pk) for hit in hits]
-    return [
-        Ranked(chunk_id=pk, score=-negative, routes={TEXT_ROUTE: RouteRank(rank, -negative)})
-        for rank, (negative, pk) in enumerate(sorted(found)[:k], start=1)
-    ]
+async def search_shelves(
+    store: Store, shelves: Sequence[Shelf], wanted: Wanted, *, tuning: Tuning, rewritten: Sequence[str] = ()
+) -> Outcome:
+    """Everything that was found in the collections, best first."""
+    wanted.check()
+    tuning = wanted.tune(tuning)
+    where = compile_conditions(wanted.where)
+    queries = [wanted.query, *rewritten]
+    gathered = await gather(store, shelves, queries, where=where, tuning=tuning)
+    ranked = rank(gathered.lists, gathered.rows, tuning, language=gathered.language)
+    return Outcome(ranked, gathered, tuning)

@@ -21,6 +21,11 @@ _STOP = frozenset(
     were what when where which who why will with would you your
     """.split()  # noqa: SIM905  (reads better than a list)
 )
+# What makes a Chinese sentence a question, or stands in any sentence: taken out of questions only.
+_ASKING = re.compile(
+    "怎么样|怎么办|怎么|怎样|如何|什么时候|为什么|是不是|有没有|能不能|可不可以|可以|什么|哪里|哪个|哪些|多少|应该|需要|想要|"
+    "希望|不想|我们|你们|他们|自己|一下|一点|一些|这个|那个|这种|那种|请问|[的了吗呢吧啊呀]"
+)
 LONGEST_WORD = 64  # anything longer is no word: it has no stem
 _STEMMER = Stemmer.Stemmer("english", 0)  # what it has found is kept by us, over all threads
 _ONE_AT_A_TIME = threading.Lock()
@@ -37,6 +42,12 @@ def terms(text: str) -> list[str]:
         elif word not in _STOP:
             found.append(_stem(word) if word.isascii() and len(word) <= LONGEST_WORD else word)
     return found
+
+
+def question_terms(text: str) -> list[str]:
+    """The terms of a question, without the words that only make it one; all of them when it has no others."""
+    asked = unicodedata.normalize("NFKC", text)
+    return terms(_ASKING.sub(" ", asked)) or terms(asked)
 
 
 @lru_cache(maxsize=50_000)

@@ -61,9 +61,9 @@ async def _live(
 async def _orphans(bench: Workbench, collection: str, known: set[str]) -> Filter:
     """Rows of documents that are gone, or were never finished; one that is just being added is young."""
     owners: set[str] = set()
-    rows = await bench.store.scan(collection, vectors=False)
-    while rows:
+    after = ""
+    while rows := await bench.store.scan(collection, after=after, vectors=False):
         owners |= {str(row.fields.get("document_id")) for row in rows}
-        rows = await bench.store.scan(collection, after=rows[-1].pk, vectors=False)
+        after = rows[-1].pk
     horizon = bench.clock() - YOUNG
     return In("document_id", frozenset(owner for owner in owners - known if made_at(owner) < horizon))

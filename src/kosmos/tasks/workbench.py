@@ -12,6 +12,7 @@ from kosmos.ingest.conversion import ConversionHost
 from kosmos.jobs.waking import Waker
 from kosmos.llm.secrets import SecretBox, passing_box
 from kosmos.net import Fetcher
+from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
 
 
@@ -31,6 +32,7 @@ class Workbench:
     provider_seconds: float = 60.0
     encoder: Encoder | None = None  # None: there are sparse routes only
     no_encoder: str = ""  # why there is none, where one was wanted
+    reranker: Reranker | None = None  # a local model that reads question and passage together
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""

@@ -68,6 +68,11 @@ BODIES: dict[str, Sequence[Any]] = {
         {"pattern": "pump|证书", "space_ids": ["{space_id}"]},
     ],
     "search": [{"query": "pump 证书"}, {"query": "pump 证书", "space_ids": ["{space_id}"]}],
+    "retrieval": [
+        {"question": "pump 证书"},
+        {"question": "pump 证书", "index_names": ["{space_id}"]},
+        {"question": "pump 证书", "doc_ids": ["{document_id}"]},
+    ],
     "list_jobs": [None],
     "create_job": [{"type": "indexing", "document_id": "{document_id}"}],
     "estimate_job": [{"type": "indexing", "document_id": "{document_id}"}],

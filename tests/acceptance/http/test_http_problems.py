@@ -63,7 +63,7 @@ def test_something_unexpected(who: Person, monkeypatch: pytest.MonkeyPatch) -> N
     async def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret inner detail")
 
-    monkeypatch.setattr(asking, "search", broken)
+    monkeypatch.setattr(asking, "find", broken)
     answer = who.call("POST", "/api/v1/search", {"query": "x"})
     problem = check_problem(answer, 500)
     assert "secret inner detail" not in answer.text

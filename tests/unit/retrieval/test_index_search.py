@@ -1,6 +1,7 @@
 """Index rows of real chunks, and finding the right one again."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from kosmos.domain.documents import Document, DocumentStatus
 from kosmos.doubles.clock import START
 from kosmos.errors import InvalidInput
 from kosmos.ingest.blocks import parse_blocks
+from kosmos.retrieval.evidence import Ranked
+from kosmos.retrieval.gathering import Shelf
 from kosmos.retrieval.indexing import TEXT_ROUTE, TITLE_ROUTE, collection_of, index_rows
-from kosmos.retrieval.search import MAX_K, MAX_QUERY, check_query, search_collections
+from kosmos.retrieval.search import MAX_K, MAX_QUERY, Wanted, check_query, search_shelves
 from kosmos.retrieval.terms import term_id, terms
+from kosmos.retrieval.tuning import Tuning
 from kosmos.store.local import LocalStore
 from kosmos.store.rows import IndexRow
 
@@ -109,8 +113,13 @@ async def store(tmp_path: Path) -> LocalStore:
     return store
 
 
+async def _search(store: LocalStore, collections: Sequence[str], question: str, k: int) -> list[Ranked]:
+    shelves = [Shelf(name) for name in collections]
+    return (await search_shelves(store, shelves, Wanted(question, k), tuning=Tuning())).ranked
+
+
 async def _best(store: LocalStore, question: str, *collections: str) -> list[str]:
-    found = await search_collections(store, collections or ["guide", "other"], question, k=5)
+    found = await _search(store, collections or ["guide", "other"], question, 5)
     texts = {row.pk: str(row.fields["text"]) for name in ("guide", "other") for row in await store.scan(name)}
     return [texts[item.chunk_id] for item in found]
 
@@ -148,13 +157,11 @@ async def test_headings_are_not_hits_but_count_for_what_is_below(store: LocalSto
 
 
 async def test_ranks_go_over_all_collections(store: LocalStore) -> None:
-    found = await search_collections(store, ["guide", "other"], "night", k=5)
+    found = await _search(store, ["guide", "other"], "night", 5)
     assert {item.chunk_id.split("-")[0] for item in found} == {"guide", "other"}
     assert [item.routes[TEXT_ROUTE].rank for item in found] == [1, 2]
     assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
-    assert all(item.routes[TEXT_ROUTE].score == item.score for item in found)
-    assert await search_collections(store, ["guide", "other"], "night", k=1) == found[:1]
-    assert await search_collections(store, [], "night", k=5) == []
+    assert await _search(store, [], "night", 5) == []
 
 
 async def test_equal_scores_over_collections_come_by_id(tmp_path: Path) -> None:
@@ -162,9 +169,9 @@ async def test_equal_scores_over_collections_come_by_id(tmp_path: Path) -> None:
     for name in ("b", "a", "c"):
         await store.upsert(name, _rows(name, "same words here"))
     await store.upsert("b", _rows("aa", "same words here"))
-    found = await search_collections(store, ["c", "b", "a"], "same", k=9)
-    # Two rows in b make the word commoner there; the others tie.
-    assert [item.chunk_id for item in found] == ["a-00000", "c-00000", "aa-00000", "b-00000"]
+    found = await _search(store, ["c", "b", "a"], "same", 9)
+    # A word is as common as it is in all collections together, so that all of them tie.
+    assert [item.chunk_id for item in found] == ["a-00000", "aa-00000", "b-00000", "c-00000"]
 
 
 @pytest.mark.parametrize(("query", "k"), [("x" * 2**20, 5), ("x" * (MAX_QUERY + 1), 5), ("x", 0), ("x", -1)])
@@ -177,7 +184,7 @@ async def test_limits(store: LocalStore, query: str, k: int) -> None:
 
 
 async def _ask(store: LocalStore, query: str, k: int) -> None:
-    await search_collections(store, ["guide"], query, k=k)
+    await _search(store, ["guide"], query, k)
 
 
 async def test_the_largest_search_allowed(store: LocalStore) -> None:
@@ -185,7 +192,7 @@ async def test_the_largest_search_allowed(store: LocalStore) -> None:
         check_query("x", 100_000)
     words = " ".join(f"backups{number}" for number in range(5000))[: MAX_QUERY - 8] + " backups"
     assert len(words) == MAX_QUERY
-    assert len(await search_collections(store, ["guide"], words, k=MAX_K)) >= 1
+    assert len(await _search(store, ["guide"], words, MAX_K)) >= 1
 
 
 def test_rows_say_where_a_chunk_stands() -> None:
