@@ -8,7 +8,7 @@ from kosmos.api.callers import Caller, Id, TheApp
 from kosmos.api.document_shapes import FoundOut, GrepIn, LinesOut, PlaceIn
 from kosmos.api.recall_shapes import RecallIn, RecallOut
 from kosmos.api.search_shapes import SearchIn, SearchOut
-from kosmos.api.shapes import AnswerOut, AskIn, Page
+from kosmos.api.shapes import AnswerOut, AskIn
 from kosmos.tasks import asking, grep
 from kosmos.tasks.reading import read_place
 from kosmos.tasks.recalling import recall

@@ -165,7 +165,7 @@ async def _ask(search: _Search, shelf: Shelf, asked: dict[str, Query]) -> dict[s
     """All routes over one state of the collection; one by one where that fails."""
     store, depth = search.store, search.tuning.depth
     if not asked:
-        search.gathered.answered += 1  # nothing to look for is an answer
+        search.gathered.answered += not search.gathered.failures  # nothing to look for is an answer
         return {}
     try:
         found = await store.search_many(shelf.collection, asked, k=depth, where=search.where)

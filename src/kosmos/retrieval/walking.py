@@ -43,7 +43,7 @@ class Map:
     """How the walk finds nodes: by their pks, and those of a document to which a link leads."""
 
     nodes: Callable[[Sequence[str]], Awaitable[Mapping[str, Node]]]
-    linked: Callable[[Mapping[str, Any]], Awaitable[Sequence[Node]]]
+    linked: Callable[[Node, Mapping[str, Any]], Awaitable[Sequence[Node]]]
 
 
 async def walk(anchors: Sequence[Node], paths: Map, limits: Walk) -> list[Step]:
@@ -96,7 +96,7 @@ async def _follow(anchor: Node, paths: Map, limits: Walk) -> list[Step]:
     """The best node behind each link of an anchor, if it is similar enough by itself."""
     steps: list[Step] = []
     for link in _links(anchor.fields.get("related_links")):
-        nodes = await paths.linked(link)
+        nodes = await paths.linked(anchor, link)
         best = max(nodes, key=lambda node: (node.similarity, node.pk), default=None)
         if best is not None and best.similarity >= limits.absolute_min_similarity:
             relation = str(link.get("relation", "mention")).replace("_", " ")

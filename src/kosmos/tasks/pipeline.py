@@ -23,9 +23,10 @@ from kosmos.domain.chunks import Chunk, ChunkDraft
 from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
 from kosmos.domain.extracts import Origin
 from kosmos.domain.redactions import Redaction, RedactionSource, dump_redactions, load_redactions
+from kosmos.domain.trees import MarkdownTree
 from kosmos.errors import Conflict, DataLost, LeaseLost
-from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.reading import page_of_line
+from kosmos.ingest.tree import parse_tree
 from kosmos.jobs.run import Run
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
 from kosmos.store.filters import In
@@ -33,6 +34,7 @@ from kosmos.store.rows import IndexRow
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.generations import newest_version, open_version, still_draft, superseded
 from kosmos.tasks.keeping import release_blobs
+from kosmos.tasks.navigating import note_links, relate
 from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_values
 from kosmos.tasks.workbench import Workbench
 
@@ -51,8 +53,9 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
     text = (await bench.blobs.read(version.canonical_sha256)).decode()
     origins = await read_origins(bench, version.extract_sha256)
     before, kinds = await _before(run, document)
-    drafts, hidden = await asyncio.to_thread(_chunk_text, text, origins, before, kinds)
-    made = number_chunks(document, drafts, version.generation, before, hidden=hidden)
+    tree = await asyncio.to_thread(parse_tree, text)
+    drafts, hidden = await asyncio.to_thread(_chunk_text, text, tree, origins, before, kinds)
+    made = note_links(number_chunks(document, drafts, version.generation, before, hidden=hidden), tree, text)
     made = _with_pages(origins, made)
     for done in range(run.progress.get("current_chunk", 0), len(made), CHUNKS_PER_BATCH):
         batch = made[done : done + CHUNKS_PER_BATCH]
@@ -71,12 +74,12 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
 
 
 def _chunk_text(
-    text: str, origins: Sequence[Origin], before: Sequence[Chunk], kinds: Kinds
+    text: str, tree: MarkdownTree, origins: Sequence[Origin], before: Sequence[Chunk], kinds: Kinds
 ) -> tuple[list[ChunkDraft], tuple[Redaction, ...]]:
     """The drafts of a text and what is hidden of it: what detectors find, and what was hidden by others."""
     found = find_redactions(text, page_starts(origins), kinds)
     hidden = merge_redactions([*found, *keep_kinds(_carried(before, text), kinds)])
-    return hide_summaries(chunk_by_structure(text, parse_blocks(text)), hidden), hidden
+    return hide_summaries(chunk_by_structure(text, tree.blocks), hidden), hidden
 
 
 def _carried(before: Sequence[Chunk], text: str) -> list[Redaction]:
@@ -116,6 +119,7 @@ async def index_document(bench: Workbench, run: Run) -> Result:
         found = await chunks.generation_chunks(conn, document.id, version.generation)
         kinds = (await settings_of(conn, document.space_id)).hidden_kinds
         described = await describe_chunks(conn, document.id, version.generation, found, kinds=kinds)
+        sources = await bench.sources.get(conn, document.space_id)
     if hashlib.sha256(join_chunks(found).encode()).hexdigest() != version.canonical_sha256:
         raise Conflict(
             f"The chunks of {document.source} do not make up its {version.line_count} lines.",
@@ -123,7 +127,8 @@ async def index_document(bench: Workbench, run: Run) -> Result:
         )
     live = _live(document, version, kinds)
     collection = collection_of(document.space_id)
-    rows = await asyncio.to_thread(lambda: index_rows(live, shown_chunks(found), described))
+    related = relate(live, found, sources)
+    rows = await asyncio.to_thread(lambda: index_rows(live, shown_chunks(found), described, related=related))
     await bench.store.upsert(collection, rows)
     try:
         left = await _switch(run, document, live, found)

@@ -25,13 +25,15 @@ from kosmos.domain.documents import Document, DocumentVersion
 from kosmos.domain.extracts import Origin
 from kosmos.domain.redactions import Redaction
 from kosmos.domain.space_settings import read_settings
+from kosmos.domain.trees import MarkdownTree
 from kosmos.errors import DataLost, ModelUnfit, ProviderError
-from kosmos.ingest.blocks import parse_blocks
 from kosmos.ingest.reading import page_of_line
+from kosmos.ingest.tree import parse_tree
 from kosmos.jobs.run import Run
 from kosmos.tasks.acting import initiator_of
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.generations import open_version, still_draft
+from kosmos.tasks.navigating import note_links
 from kosmos.tasks.pipeline import Result, number_chunks, page_starts
 from kosmos.tasks.pointing_desk import Desk, open_desk
 from kosmos.tasks.workbench import Workbench
@@ -50,6 +52,7 @@ class Task:
     before: Sequence[Chunk]  # the live chunks
     policy: Policy
     most_at_once: int | None  # None: as many as the credential allows
+    tree: MarkdownTree
 
     def chunks_of(self, drafts: Sequence[ChunkDraft], first: int, hidden: Sequence[Redaction]) -> list[Chunk]:
         """The drafts from a position on as chunks: known ones keep their id, not what was said of them."""
@@ -60,7 +63,7 @@ class Task:
         for chunk, draft in zip(numbered, drafts[first:], strict=True):
             page = {"page": page_of_line(self.origins, draft.start_line)} if paged else {}
             made.append(replace(chunk, summary=draft.summary, metadata={**draft.metadata, **page}))
-        return made
+        return note_links(made, self.tree, self.text)
 
 
 async def point_document(bench: Workbench, run: Run) -> Result:
@@ -105,13 +108,13 @@ async def open_task(bench: Workbench, run: Run) -> Task:
     done = [item for item in shown if item.analysis_status is AnalysisStatus.DONE and item.description]
     figures = {item.line: item.description or "" for item in done}
     wanted = read_settings(space.settings)
+    tree = await asyncio.to_thread(parse_tree, text)
 
     def prepare() -> Sheet:
         hidden = find_redactions(text, page_starts(origins), wanted.hidden_kinds)
-        blocks = parse_blocks(text)
         return lay_out(
             text,
-            blocks,
+            tree.blocks,
             title=version.title,
             redactions=hidden,
             figures=figures,
@@ -120,7 +123,7 @@ async def open_task(bench: Workbench, run: Run) -> Task:
 
     policy = Policy(Fallback(wanted.fallback), Limits(lines=wanted.batch_lines))
     sheet = await asyncio.to_thread(prepare)
-    return Task(run, document, version, text, sheet, origins, before, policy, wanted.parallel_batches)
+    return Task(run, document, version, text, sheet, origins, before, policy, wanted.parallel_batches, tree)
 
 
 def check_whole(task: Task, drafts: Sequence[ChunkDraft]) -> None:

@@ -15,6 +15,7 @@ from kosmos.domain.ids import made_at
 from kosmos.domain.space_settings import read_settings
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
 from kosmos.store.filters import Filter, In
+from kosmos.tasks.navigating import relate
 from kosmos.tasks.pipeline import describe_chunks
 from kosmos.tasks.showing import shown_chunks
 from kosmos.tasks.workbench import Workbench
@@ -37,10 +38,12 @@ async def reindex_space(
         async with bench.db.read() as conn:
             batch = await documents.list_documents(conn, space_id, after=after, limit=BATCH)
             found = [(document, *await _live(conn, document, kinds)) for document in batch]
+            sources = await bench.sources.get(conn, space_id)
         if not batch:
             break
         for document, its_chunks, described in found:
-            fresh = index_rows(document, shown_chunks(its_chunks), described)
+            related = relate(document, its_chunks, sources)
+            fresh = index_rows(document, shown_chunks(its_chunks), described, related=related)
             await bench.store.upsert(collection, fresh)
             await bench.store.delete(collection, dead_rows(document, fresh))
             known.add(document.id)

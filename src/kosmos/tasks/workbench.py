@@ -14,6 +14,7 @@ from kosmos.llm.secrets import SecretBox, passing_box
 from kosmos.net import Fetcher
 from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
+from kosmos.tasks.navigating import SourceCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Workbench:
     fetcher: Fetcher = field(default_factory=Fetcher)
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
     provider_seconds: float = 60.0
+    sources: SourceCache = field(default_factory=SourceCache)  # what links may lead to
     encoder: Encoder | None = None  # None: there are sparse routes only
     no_encoder: str = ""  # why there is none, where one was wanted
     reranker: Reranker | None = None  # a local model that reads question and passage together

@@ -71,7 +71,8 @@ def test_every_form_and_every_parameter_has_an_example(document: dict[str, Any],
             name = body["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
             examples = [field for field in schemas[name]["properties"].values() if field.get("examples")]
             assert examples, name
-            assert schemas[name]["additionalProperties"] is False, name
+            # Clients of other recall servers send fields that mean nothing here.
+            assert schemas[name].get("additionalProperties") is (None if name == "RecallIn" else False), name
 
 
 def test_every_example_is_true(document: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from acceptance.http.world import MARK, Person, World, send
 
 # What a stranger may do: it concerns themselves or nobody. Everything else must be refused.
 OPEN = {"healthz", "me", "list_tokens", "create_token", "list_spaces", "create_space"}
-OPEN |= {"list_credentials", "add_credential", "search", "retrieval", "ask", "grep_lines", "list_jobs", "list_crawls"}
+OPEN |= {"list_credentials", "add_credential", "search", "retrieval", "ask", "grep_lines"}
+OPEN |= {"list_jobs", "list_crawls"}
 ADMIN = {"list_users", "create_user"}
 
 

@@ -28,6 +28,7 @@ from kosmos.doubles.clock import FixedClock
 from kosmos.errors import InvalidInput
 from kosmos.jobs.worker import LEASE, Worker
 from kosmos.retrieval.indexing import collection_of
+from kosmos.store.contract import Store
 from kosmos.store.filters import Filter
 from kosmos.store.local import LocalStore
 from kosmos.store.rows import IndexRow
@@ -198,7 +199,7 @@ async def crash() -> None:
 class HookedStore(LocalStore):
     """A store at whose calls something else happens."""
 
-    inner: LocalStore
+    inner: Store
     after_upsert: Hook | None = None
     before_delete: Hook | None = None
 
