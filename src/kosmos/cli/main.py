@@ -15,6 +15,7 @@ from kosmos.cli import (
     credentials,
     documents,
     evaluating,
+    evaluating_chunking,
     instance,
     jobs,
     models,
@@ -51,9 +52,10 @@ app.add_typer(credentials.group, name="credentials")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
 jobs.register(app)
-app.add_typer(evaluating.group, name="eval")
 instance.register(app)
 app.add_typer(instance.database, name="db")
+evaluating.group.command("chunking")(evaluating_chunking.eval_chunking)
+app.add_typer(evaluating.group, name="eval")
 
 
 def _version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 class RouteRank:
     """Where one route put a result, with what score, and what that adds to the whole.
 
-    By weighted sum, `part` is `weight` × (`score` − `low`) / (`high` − `low`) (1 where both are one); by
+    By weighted sum, `part` is `weight` × (`score` − `low`) / (`high` − `low`), never below 0; by
     reciprocal ranks it is `weight` / (k + `rank`); both divided by the `scale` of the explanation.
     """
 

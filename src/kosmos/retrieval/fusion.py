@@ -26,7 +26,7 @@ def fuse(lists: Lists, tuning: Tuning, same_language: SameLanguage) -> list[Fuse
     """One list, best first, ties by pk. Routes without weight, and rows they alone found, are left out."""
     routes: dict[str, dict[str, RouteRank]] = {}
     for name, found in lists.items():
-        low, high = span(name, found)
+        low, high = span(name, found[: tuning.depth])
         for rank, hit in enumerate(found, start=1):
             weight = tuning.weigh(route_of(name), same_language=same_language(hit.pk))
             weight *= REWRITTEN if "#" in name else 1.0
@@ -38,16 +38,24 @@ def fuse(lists: Lists, tuning: Tuning, same_language: SameLanguage) -> list[Fuse
     return sorted(fused, key=lambda item: (-item.score, item.pk))
 
 
+def shortlist(lists: Lists, tuning: Tuning, most: int) -> set[str]:
+    """The rows that may come first, whatever their languages: the best by either set of weights."""
+    ones = fuse(lists, tuning, lambda _: True)[:most]
+    others = fuse(lists, tuning, lambda _: False)[:most]
+    return {item.pk for item in (*ones, *others)}
+
+
 def part_of(place: RouteRank, tuning: Tuning) -> float:
     """What one route adds to a row, before scaling."""
     if tuning.fusion == RRF:
         return place.weight / (tuning.rrf_k + place.rank)
     stretch = place.high - place.low
-    return place.weight * ((place.score - place.low) / stretch if stretch > 0 else 1.0)
+    share = (place.score - place.low) / stretch if stretch > 0 else 1.0
+    return place.weight * max(0.0, share)
 
 
 def span(name: str, found: Sequence[Found]) -> tuple[float, float]:
-    """The scores that become 0 and 1.
+    """The scores that become 0 and 1; what scores less than the lower one has 0 too.
 
     A text that shares no term with the question has the sparse score 0, so 0 it stays. The cosine of
     unrelated texts is anything: there the last of the list becomes 0.

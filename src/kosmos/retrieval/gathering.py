@@ -9,6 +9,7 @@ from kosmos.encoders.contract import Encoder
 from kosmos.errors import KosmosError
 from kosmos.retrieval.bm25 import query_vector
 from kosmos.retrieval.feedback import TEXTS, expand
+from kosmos.retrieval.fusion import shortlist
 from kosmos.retrieval.languages import language_of
 from kosmos.retrieval.routes import DENSE, SPARSE
 from kosmos.retrieval.terms import question_terms, term_id
@@ -18,6 +19,7 @@ from kosmos.store.filters import Eq, Filter
 from kosmos.store.rows import Dense, Found, Sparse, TermCounts
 
 log = logging.getLogger(__name__)
+SHORTLIST = 150  # rows whose fields are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +54,28 @@ class Gathered:
             self.failures.append(error)
 
 
-async def gather(
-    store: Store, shelves: Sequence[Shelf], queries: Sequence[str], *, where: Filter, tuning: Tuning
-) -> Gathered:
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is looked at: rows that match, so many of each route, and so many of all of them in the end."""
+
+    where: Filter
+    tuning: Tuning
+    reach: int
+    most: int = SHORTLIST
+
+
+async def gather(store: Store, shelves: Sequence[Shelf], queries: Sequence[str], *, scope: Scope) -> Gathered:
     """What the routes that have a weight find for the question, which comes first, and for its rewritings."""
     gathered = Gathered(language_of(queries[0]))
     for number, text in enumerate(queries):
         suffix = f"#{number + 1}" if number else ""
-        await _gather_one(_Search(store, tuple(shelves), where, tuning, gathered), text, suffix)
+        await _gather_one(_Search(store, tuple(shelves), scope, gathered), text, suffix)
     if gathered.failures and not gathered.answered:
         raise gathered.failures[0]
     for found in gathered.lists.values():
         found.sort(key=lambda hit: (-hit.score, hit.pk))
-        del found[tuning.depth :]
-    await _fetch_fields(store, gathered)
+        del found[scope.reach :]
+    await _fetch_fields(store, gathered, shortlist(gathered.lists, scope.tuning, scope.most))
     return gathered
 
 
@@ -73,13 +83,18 @@ async def gather(
 class _Search:
     store: Store
     shelves: tuple[Shelf, ...]
-    where: Filter
-    tuning: Tuning
+    scope: Scope
     gathered: Gathered
 
     def on(self, route: str) -> bool:
         """Whether a route can count for anything."""
-        return max(self.tuning.same.get(route, 0.0), self.tuning.other.get(route, 0.0)) > 0
+        tuning = self.scope.tuning
+        return max(tuning.same.get(route, 0.0), tuning.other.get(route, 0.0)) > 0
+
+    async def one(self, shelf: Shelf, route: str, query: Query) -> list[Found]:
+        """What one route finds."""
+        where, reach = self.scope.where, self.scope.reach
+        return await self.store.search(shelf.collection, route, query, k=reach, where=where)
 
 
 async def _gather_one(search: _Search, text: str, suffix: str) -> None:
@@ -163,25 +178,23 @@ async def _warn_unfilled(search: _Search, shelf: Shelf, route: str, filled: int)
 
 async def _ask(search: _Search, shelf: Shelf, asked: dict[str, Query]) -> dict[str, list[Found]]:
     """All routes over one state of the collection; one by one where that fails."""
-    store, depth = search.store, search.tuning.depth
+    store, scope = search.store, search.scope
     if not asked:
         search.gathered.answered += not search.gathered.failures  # nothing to look for is an answer
         return {}
     try:
-        found = await store.search_many(shelf.collection, asked, k=depth, where=search.where)
+        found = await store.search_many(shelf.collection, asked, k=scope.reach, where=scope.where)
         search.gathered.answered += 1
     except KosmosError:
         found = await _ask_each(search, shelf, asked)
-    return await _fed_back(search, shelf, asked, found) if search.tuning.feedback else found
+    return await _fed_back(search, shelf, asked, found) if scope.tuning.feedback else found
 
 
 async def _ask_each(search: _Search, shelf: Shelf, asked: Mapping[str, Query]) -> dict[str, list[Found]]:
     found: dict[str, list[Found]] = {}
     for route, query in asked.items():
         try:
-            found[route] = await search.store.search(
-                shelf.collection, route, query, k=search.tuning.depth, where=search.where
-            )
+            found[route] = await search.one(shelf, route, query)
             search.gathered.answered += 1
         except KosmosError as error:
             search.gathered.warn(f"Results are without the route {route}: {error.message}", error)
@@ -202,16 +215,13 @@ async def _fed_back(
             best = [hit.pk for hit in found[route][:TEXTS]]
             rows = await search.store.get(shelf.collection, best, vectors=True)
             asked[route] = expand(query, found[route], rows, route)
-            found[route] = await search.store.search(
-                shelf.collection, route, asked[route], k=search.tuning.depth, where=search.where
-            )
+            found[route] = await search.one(shelf, route, asked[route])
         except KosmosError as error:
             search.gathered.warn(f"Results are without feedback: {error.message}")
     return found
 
 
-async def _fetch_fields(store: Store, gathered: Gathered) -> None:
-    kept = {hit.pk for found in gathered.lists.values() for hit in found}
+async def _fetch_fields(store: Store, gathered: Gathered, kept: set[str]) -> None:
     by_home: dict[str, list[str]] = {}
     for pk in sorted(kept):
         by_home.setdefault(gathered.homes[pk], []).append(pk)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from kosmos.errors import InvalidInput
 from kosmos.retrieval.conditions import Conditions, compile_conditions
 from kosmos.retrieval.evidence import Ranked, rank
-from kosmos.retrieval.gathering import Gathered, Shelf, gather
+from kosmos.retrieval.gathering import SHORTLIST, Gathered, Scope, Shelf, gather
 from kosmos.retrieval.tuning import FUSIONS, MAX_DEPTH, Tuning
 from kosmos.store.contract import Store
 
@@ -58,17 +58,18 @@ class Wanted:
     def tune(self, usual: Tuning) -> Tuning:
         """The tuning of a space as this search wants it."""
         tuning = replace(usual, fusion=self.fusion or usual.fusion, rerank=self.rerank or usual.rerank)
-        depth = min(MAX_DEPTH, max(tuning.depth, 2 * (self.offset + self.k) + 10))
-        return replace(tuning.with_routes(self.routes or {}), depth=depth)
+        return tuning.with_routes(self.routes or {})
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A ranked list, and what it was made from."""
+    """A ranked list, and what it was made from; `cut` tells that there may be more."""
 
     ranked: list[Ranked]
     gathered: Gathered
     tuning: Tuning
+    reach: int
+    cut: bool
 
 
 def check_query(query: str, k: int) -> None:
@@ -85,13 +86,22 @@ def check_query(query: str, k: int) -> None:
 
 
 async def search_shelves(
-    store: Store, shelves: Sequence[Shelf], wanted: Wanted, *, tuning: Tuning, rewritten: Sequence[str] = ()
+    store: Store,
+    shelves: Sequence[Shelf],
+    wanted: Wanted,
+    *,
+    tuning: Tuning,
+    rewritten: Sequence[str] = (),
+    reach: int = 0,
 ) -> Outcome:
-    """Everything that was found in the collections, best first."""
+    """What was found in the collections, best first; `reach` asks for more of every route than is usual."""
     wanted.check()
     tuning = wanted.tune(tuning)
-    where = compile_conditions(wanted.where)
-    queries = [wanted.query, *rewritten]
-    gathered = await gather(store, shelves, queries, where=where, tuning=tuning)
+    need = wanted.offset + wanted.k
+    most = max(SHORTLIST, 3 * need, reach)
+    reach = min(MAX_DEPTH, max(reach, tuning.depth, 2 * need + 10))
+    scope = Scope(compile_conditions(wanted.where), tuning, reach, most)
+    gathered = await gather(store, shelves, [wanted.query, *rewritten], scope=scope)
     ranked = rank(gathered.lists, gathered.rows, tuning, language=gathered.language)
-    return Outcome(ranked, gathered, tuning)
+    cut = any(len(hits) == reach for hits in gathered.lists.values()) or len(ranked) >= scope.most
+    return Outcome(ranked, gathered, tuning, reach, cut)

@@ -19,8 +19,8 @@ KEY = "retrieval"
 
 Weights = Mapping[str, float]
 
-SAME_LANGUAGE: Weights = {TEXT_DENSE: 0.7, SUMMARY_DENSE: 0.3, TEXT_SPARSE: 1.0, TITLE_SPARSE: 0.2}
-OTHER_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.5, TEXT_SPARSE: 0.3, TITLE_SPARSE: 0.1}
+SAME_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.2, TEXT_SPARSE: 1.0, TITLE_SPARSE: 0.1}
+OTHER_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.2, TEXT_SPARSE: 0.3, TITLE_SPARSE: 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Walk:
 class Tuning:
     """Parameters of a search.
 
+    `depth` is how many results of a route are looked at, and over how many its scores are spread.
     `same` and `other` weigh the routes where question and text share a language and where they do not.
     `document` is how much the other chunks of a document count for one of them, `links` how much the
     documents that link to it do.
@@ -46,7 +47,7 @@ class Tuning:
     rrf_k: float = 60.0
     same: Weights = field(default_factory=lambda: dict(SAME_LANGUAGE))
     other: Weights = field(default_factory=lambda: dict(OTHER_LANGUAGE))
-    depth: int = 100
+    depth: int = 200
     document: float = 0.3
     links: float = 0.0
     feedback: bool = False

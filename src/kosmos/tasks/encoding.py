@@ -1,18 +1,8 @@
-"""Filling the dense routes: chunks are found by their words at once, and by their vectors as these come."""
+"""Filling the dense routes of a space."""
 
-from collections.abc import Callable, Sequence
-
-from kosmos.encoders.contract import Encoder
-from kosmos.errors import ProviderUnavailable
-from kosmos.retrieval.indexing import collection_of, dense_texts
-from kosmos.retrieval.routes import DENSE
-from kosmos.store.contract import Store
-from kosmos.store.rows import Dense, IndexRow
+from kosmos.retrieval.filling import OnStep, fill_collection
+from kosmos.retrieval.indexing import collection_of
 from kosmos.tasks.workbench import Workbench
-
-PAGE = 500
-
-OnStep = Callable[[int, int, str], None]
 
 
 async def fill_space(bench: Workbench, space_id: str, *, on_step: OnStep) -> int:
@@ -20,40 +10,3 @@ async def fill_space(bench: Workbench, space_id: str, *, on_step: OnStep) -> int
     if bench.encoder is None:
         return 0
     return await fill_collection(bench.store, collection_of(space_id), bench.encoder, on_step=on_step)
-
-
-async def fill_collection(store: Store, collection: str, encoder: Encoder, *, on_step: OnStep) -> int:
-    """The same for a collection. Vectors of another length are another encoder's and make room first."""
-    stats = await store.stats(collection)
-    for route in DENSE:
-        if stats.dimensions.get(route, encoder.dimension) != encoder.dimension:
-            await store.empty(collection, route)
-    await store.ensure(collection, dict.fromkeys(DENSE, encoder.dimension))
-    done = seen = 0
-    after = ""
-    while rows := await store.scan(collection, after=after, limit=PAGE, vectors=True):
-        done += await _fill(store, collection, encoder, rows)
-        seen += len(rows)
-        after = rows[-1].pk
-        on_step(seen, stats.rows, collection)
-    return done
-
-
-async def _fill(store: Store, collection: str, encoder: Encoder, rows: Sequence[IndexRow]) -> int:
-    wanted = [
-        (row.pk, route, text)
-        for row in rows
-        for route, text in dense_texts(row.fields).items()
-        if route not in row.dense
-    ]
-    if not wanted:
-        return 0
-    texts = list(dict.fromkeys(text for _, _, text in wanted))  # the same text is encoded once
-    made = await encoder.encode_passages(texts)
-    if len(made) != len(texts):
-        raise ProviderUnavailable(f"{encoder.name} gave {len(made)} vectors for {len(texts)} texts.")
-    by_text = dict(zip(texts, made, strict=True))
-    vectors: dict[str, dict[str, Dense]] = {}
-    for pk, route, text in wanted:
-        vectors.setdefault(pk, {})[route] = by_text[text]
-    return await store.fill(collection, vectors)

@@ -125,18 +125,18 @@ async def _find_live(
 ) -> _Found:
     """Results whose chunks are live; more and more of them, since rows of dead chunks drop out."""
     shelves = [Shelf(collection_of(space.id), bench.encoder) for space in scope.spaces]
-    tuning, need = scope.tuning, wanted.offset + wanted.k
+    need, reach = wanted.offset + wanted.k, 0
     while True:
-        outcome = await search_shelves(bench.store, shelves, wanted, tuning=tuning, rewritten=queries[1:])
+        outcome = await search_shelves(
+            bench.store, shelves, wanted, tuning=scope.tuning, rewritten=queries[1:], reach=reach
+        )
         live = await _live(bench, [item.chunk_id for item in outcome.ranked], scope.ids)
         ranked = [item for item in outcome.ranked if item.chunk_id in live]
         ranked = await _above_threshold(bench, wanted, outcome, ranked)
         chosen = one_per_document(ranked) if wanted.grouped else [(item, 0) for item in ranked]
-        depth = outcome.tuning.depth
-        cut = any(len(hits) == depth for hits in outcome.gathered.lists.values())
-        if len(chosen) >= need or not cut or depth == MAX_DEPTH:
+        if len(chosen) >= need or not outcome.cut or outcome.reach == MAX_DEPTH:
             break
-        tuning = replace(tuning, depth=min(4 * depth, MAX_DEPTH))
+        reach = 4 * outcome.reach
     chosen = await _reranked(bench, scope, wanted, outcome, chosen, warnings)
     return _Found(outcome, chosen, live)
 

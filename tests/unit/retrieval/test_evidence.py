@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.retrieval.evidence import Ranked, one_per_document, rank, rescore
@@ -52,6 +52,7 @@ def test_a_document_that_fitting_ones_link_to_rises() -> None:
     assert _rank({"a-1": 10.0, "a-2": 4.0}, tuning, a_1=own)[1].rises == ()
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.from_regex(r"[abc]-[1-6]", fullmatch=True), st.floats(0.01, 10), min_size=1))
 def test_every_score_is_the_sum_of_its_parts(scores: dict[str, float]) -> None:
     found = _rank(scores)

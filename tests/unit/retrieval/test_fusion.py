@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.domain.answers import RouteRank
@@ -44,6 +44,7 @@ def _recompute(place: RouteRank, tuning: Tuning) -> float:
     return place.weight * share / tuning.scale
 
 
+@settings(deadline=None)
 @given(lists, tunings, st.frozensets(st.sampled_from("abcdefgh")))
 def test_every_score_is_the_sum_of_parts_that_can_be_recomputed(
     found: Lists, tuning: Tuning, foreign: frozenset[str]
@@ -60,6 +61,7 @@ def test_every_score_is_the_sum_of_parts_that_can_be_recomputed(
     assert [(-item.score, item.pk) for item in fused] == sorted((-item.score, item.pk) for item in fused)
 
 
+@settings(deadline=None)
 @given(lists, tunings)
 def test_what_a_route_with_a_weight_finds_is_never_lost(found: Lists, tuning: Tuning) -> None:
     expected = {
@@ -70,6 +72,7 @@ def test_what_a_route_with_a_weight_finds_is_never_lost(found: Lists, tuning: Tu
     assert len(fused) == len(expected)
 
 
+@settings(deadline=None)
 @given(lists, tunings)
 def test_the_order_of_the_routes_does_not_matter(found: Lists, tuning: Tuning) -> None:
     turned = dict(reversed(list(found.items())))
@@ -78,6 +81,7 @@ def test_the_order_of_the_routes_does_not_matter(found: Lists, tuning: Tuning) -
     assert ones == pytest.approx(others)
 
 
+@settings(deadline=None)
 @given(st.permutations("abcdef"), st.integers(1, 5), st.sampled_from(FUSIONS))
 def test_a_better_place_never_costs(order: list[str], place: int, fusion: str) -> None:
     """One row moves up in one list, the others keep their order: its own score does not fall."""

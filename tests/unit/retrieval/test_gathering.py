@@ -10,7 +10,7 @@ from kosmos.doubles.memory_store import MemoryStore
 from kosmos.doubles.word_encoder import WordEncoder
 from kosmos.errors import EngineUnavailable, ProviderUnavailable
 from kosmos.retrieval.conditions import Conditions, compile_conditions
-from kosmos.retrieval.gathering import Gathered, Shelf, gather
+from kosmos.retrieval.gathering import Gathered, Scope, Shelf, gather
 from kosmos.retrieval.routes import (
     DENSE,
     ROUTES,
@@ -41,7 +41,7 @@ def _quiet() -> Iterator[None]:
 
 
 async def _gather(store: MemoryStore, query: str, encoder: WordEncoder | None, tuning: Tuning) -> Gathered:
-    return await gather(store, [Shelf("c", encoder)], [query], where=WHERE, tuning=tuning)
+    return await gather(store, [Shelf("c", encoder)], [query], scope=Scope(WHERE, tuning, 50))
 
 
 async def test_all_four_routes_answer() -> None:
@@ -125,17 +125,19 @@ async def test_terms_are_as_rare_as_in_all_collections_together() -> None:
     store = await stock(TEXTS)
     await store.upsert("other", rows("more", "# Pumps\n\npump pump\n\n# Again\n\npump"))
     shelves = [Shelf("c"), Shelf("other")]
-    gathered = await gather(store, shelves, ["pump"], where=WHERE, tuning=Tuning())
+    gathered = await gather(store, shelves, ["pump"], scope=Scope(WHERE, Tuning(), 50))
     one, two = (gathered.asked[TEXT_SPARSE][name] for name in ("c", "other"))
     assert one == two
-    alone = (await gather(store, shelves[:1], ["pump"], where=WHERE, tuning=Tuning())).asked[TEXT_SPARSE]["c"]
-    assert alone != one
+    alone = await gather(store, shelves[:1], ["pump"], scope=Scope(WHERE, Tuning(), 50))
+    assert alone.asked[TEXT_SPARSE]["c"] != one
 
 
 async def test_rewritten_questions_have_lists_of_their_own() -> None:
     encoder = WordEncoder()
     store = await stock(TEXTS, encoder=encoder)
-    gathered = await gather(store, [Shelf("c", encoder)], ["oil", "叶子证书"], where=WHERE, tuning=Tuning())
+    gathered = await gather(
+        store, [Shelf("c", encoder)], ["oil", "叶子证书"], scope=Scope(WHERE, Tuning(), 50)
+    )
     assert {"sparse_vector", "sparse_vector#2", "vector#2"} <= set(gathered.lists)
     assert gathered.language == "en"
     assert gathered.lists["sparse_vector#2"][0].pk == "certs-001"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.domain.values import check_json
@@ -41,6 +41,7 @@ tunings = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(tunings)
 def test_what_is_stored_is_read_again(tuning: Tuning) -> None:
     stored = check_json(tuning.as_settings(), what="settings", most=10_000)
