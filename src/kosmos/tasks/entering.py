@@ -141,7 +141,7 @@ async def _making(conn: AsyncConnection, draft: DocumentVersion) -> tuple[Job, .
     found = [
         job
         for job in await job_table.open_jobs(conn, draft.document_id)
-        if job.context.get("generation") == draft.generation
+        if job.type in STEPS and job.context.get("generation") == draft.generation
     ]
     states = await job_table.dependency_states(conn, [job.id for job in found])
     stuck = any(first.blocks_for_good for waits in states.values() for first in waits)

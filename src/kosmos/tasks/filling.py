@@ -5,15 +5,11 @@ before it is recorded: one that was lost in between is taken from the cache of v
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from kosmos.chunking.coverage import START_OFFSET
-from kosmos.chunking.redaction import apply_redactions
 from kosmos.db import chunks, documents
 from kosmos.domain.blocks import without_comments
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document
-from kosmos.domain.redactions import load_redactions
 from kosmos.encoders.cached import encode_cached
 from kosmos.encoders.contract import Encoder
 from kosmos.encoders.spending import spending_told
@@ -21,7 +17,9 @@ from kosmos.jobs.run import Run
 from kosmos.retrieval.indexing import collection_of, heading_path
 from kosmos.store.contract import Store
 from kosmos.store.rows import Dense
+from kosmos.tasks.generations import get_document, superseded
 from kosmos.tasks.pipeline import Result, describe_chunks
+from kosmos.tasks.showing import settings_of, shown_chunks
 from kosmos.tasks.workbench import Workbench
 
 TEXT_ROUTE = "dense_vector"
@@ -30,18 +28,28 @@ CHUNKS_PER_BATCH = 64
 Texts = Mapping[str, str]  # by route
 
 
+async def encode_document(bench: Workbench, run: Run) -> Result:
+    """`encoding`: the rows of the live version get their dense vectors."""
+    document = await get_document(run)
+    told = run.job.context.get("generation", document.live_generation)
+    if told != document.live_generation:
+        raise superseded(document)
+    return await fill_vectors(bench, run, document)
+
+
 async def fill_vectors(bench: Workbench, run: Run, document: Document) -> Result:
     """Encode the live chunks of a document and give their rows the vectors; what was done.
 
     A newer version that becomes live meanwhile ends it: that one is filled by its own job.
     """
-    encoder, store = bench.encoder, _store(bench)
+    encoder, store = bench.encoder, bench.store
     if encoder is None:
         return {"vectors": 0, "encoder": None}
     async with run.db.read() as conn:
         found = await chunks.live_chunks(conn, document.id)
-        described = await describe_chunks(conn, document.id, document.live_generation, found)
-    wanted = dense_texts(document, found, described)
+        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
+        described = await describe_chunks(conn, document.id, document.live_generation, found, kinds=kinds)
+    wanted = dense_texts(document, shown_chunks(found), described)
     pks = list(wanted)
     done = await _begin(run, document, encoder, len(pks))
     filled = 0
@@ -64,7 +72,7 @@ def dense_texts(
 ) -> dict[str, Texts]:
     """What of each chunk is encoded, by route: its text under its headings, and its summary.
 
-    Only what may be shown: an encoder may be somebody else's machine.
+    The chunks are as they may be shown: an encoder may be somebody else's machine.
     """
     by_id = {chunk.id: chunk for chunk in found}
     shown = described or {}
@@ -76,9 +84,7 @@ def dense_texts(
 
 
 def _texts(document: Document, chunk: Chunk, path: Sequence[str], described: str) -> Texts:
-    first = {"first_line": chunk.start_line, "first_column": int(chunk.metadata.get(START_OFFSET, 0))}
-    visible = apply_redactions(chunk.raw_content, load_redactions(chunk.redaction), **first)
-    body = without_comments(visible).strip()
+    body = without_comments(chunk.raw_content).strip()
     above = " > ".join(part for part in (document.title, *path) if part)
     texts = {TEXT_ROUTE: "\n".join(part for part in (above, body, described) if part)}
     return texts | {SUMMARY_ROUTE: chunk.summary} if chunk.summary.strip() else texts
@@ -108,9 +114,3 @@ async def _fill(store: Store, collection: str, vectors: Mapping[str, Mapping[str
     length = len(next(iter(vectors.values()))[TEXT_ROUTE])
     await store.ensure(collection, {TEXT_ROUTE: length, SUMMARY_ROUTE: length})
     return await store.fill(collection, vectors)
-
-
-def _store(bench: Workbench) -> Store:
-    store: Any = bench.store
-    found: Store = store
-    return found

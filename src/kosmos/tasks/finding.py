@@ -24,6 +24,7 @@ from kosmos.store.filters import Eq
 from kosmos.tasks.finding_walk import walk_from
 from kosmos.tasks.reranking import score_passages
 from kosmos.tasks.rewriting import rewrite
+from kosmos.tasks.showing import shown_chunk, shown_chunks
 from kosmos.tasks.workbench import Workbench
 
 Live = Mapping[str, tuple[Chunk, Document]]
@@ -85,7 +86,7 @@ def hit_of(item: Ranked, chunk: Chunk, document: Document, *, more: int = 0) -> 
         start_line=chunk.start_line,
         end_line=chunk.end_line,
         page=chunk.metadata.get("page"),
-        text=chunk.raw_content,
+        text=shown_chunk(chunk).raw_content,
         summary=without_comments(chunk.summary),
         score=item.score,
         routes=item.routes,
@@ -242,6 +243,6 @@ async def _with_neighbours(bench: Workbench, hits: Sequence[SearchHit], count: i
         beside = whole[hit.document_id]
         at = next((place for place, chunk in enumerate(beside) if chunk.id == hit.chunk_id), None)
         near = [] if at is None else [*beside[max(0, at - count) : at], *beside[at + 1 : at + 1 + count]]
-        shown = tuple(Neighbour(c.id, c.start_line, c.end_line, c.raw_content) for c in near)
+        shown = tuple(Neighbour(c.id, c.start_line, c.end_line, c.raw_content) for c in shown_chunks(near))
         dressed.append(replace(hit, neighbours=shown))
     return dressed

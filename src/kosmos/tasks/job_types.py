@@ -20,7 +20,8 @@ from kosmos.tasks.acting import initiator_of, models_for
 from kosmos.tasks.analysing import analyse_asset
 from kosmos.tasks.analysing import mark_failed as mark_asset
 from kosmos.tasks.crawling import CRAWLING, crawl_of, crawl_site
-from kosmos.tasks.pipeline import Stage, index_document
+from kosmos.tasks.filling import encode_document
+from kosmos.tasks.pipeline import ENCODING, Stage, index_document
 from kosmos.tasks.pointing_retry import chunk_by_producer
 from kosmos.tasks.processing import process_document
 from kosmos.tasks.producing import INDEXER, WITHOUT, check_producer
@@ -57,6 +58,7 @@ class TaskType:
     of_space: OfSpace | None = None  # None: it is about a document
     deadline_seconds: float = DEADLINE_SECONDS
     made_by: str | None = None  # the type of job that makes these; nobody else can
+    limit: int | None = None  # how many may run at once, over all workers
 
 
 TASK_TYPES: Mapping[str, TaskType] = {
@@ -71,6 +73,7 @@ TASK_TYPES: Mapping[str, TaskType] = {
             keys=frozenset({"producer", "region"}),
         ),
         TaskType("indexing", index_document, needs_text=True),
+        TaskType(ENCODING, encode_document, needs_text=True, limit=1),  # it takes all cores it may have
         TaskType("asset_analysis", analyse_asset, credential=_vision, made_by="document_processing"),
         TaskType(
             CRAWLING,
@@ -109,6 +112,7 @@ def make_registry(bench: Workbench) -> Registry:
                 recheck=partial(_recheck, bench, kind),
                 failed=partial(_mark_failed, bench),
                 deadline_seconds=kind.deadline_seconds,
+                limit=kind.limit,
             )
             for kind in TASK_TYPES.values()
             if kind.stage is not None

@@ -22,11 +22,13 @@ from kosmos.db import assets, chunks, documents, versions
 from kosmos.domain.chunks import Chunk, ChunkDraft
 from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
 from kosmos.domain.extracts import Origin
+from kosmos.domain.jobs import Job, NewJob
 from kosmos.domain.redactions import Redaction, RedactionSource, dump_redactions, load_redactions
 from kosmos.domain.trees import MarkdownTree
 from kosmos.errors import Conflict, DataLost, LeaseLost
 from kosmos.ingest.reading import page_of_line
 from kosmos.ingest.tree import parse_tree
+from kosmos.jobs.creation import create_jobs
 from kosmos.jobs.run import Run
 from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
 from kosmos.store.filters import In
@@ -39,6 +41,7 @@ from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_
 from kosmos.tasks.workbench import Workbench
 
 CHUNKS_PER_BATCH = 200
+ENCODING = "encoding"
 PAGES = ("page", "slide")
 _CHUNK_IDS = uuid.UUID("6f0cbb1e-9a53-4c0e-8f0f-5b8f2f8f1f0e")
 Result = Mapping[str, Any] | None
@@ -131,10 +134,11 @@ async def index_document(bench: Workbench, run: Run) -> Result:
     rows = await asyncio.to_thread(lambda: index_rows(live, shown_chunks(found), described, related=related))
     await bench.store.upsert(collection, rows)
     try:
-        left = await _switch(run, document, live, found)
+        left, made = await _switch(bench, run, document, live, found)
     except (LeaseLost, Conflict):
         await _take_back(bench, document, version, rows)
         raise
+    bench.wake([job.id for job in made])
     if version.generation > 1:
         await bench.store.delete(collection, dead_rows(live, rows))
     gone = set(left) - {version.original_sha256, version.canonical_sha256, version.extract_sha256}
@@ -156,22 +160,41 @@ async def describe_chunks(
     return described
 
 
-async def _switch(run: Run, document: Document, live: Document, found: Sequence[Chunk]) -> list[str]:
-    """Let readers see this version; the blobs of what it replaces. Nothing changes when they do already."""
+async def _switch(
+    bench: Workbench, run: Run, document: Document, live: Document, found: Sequence[Chunk]
+) -> tuple[list[str], list[Job]]:
+    """Let readers see this version: the blobs of what it replaces, and the jobs that follow.
+
+    No version changes when they see it already.
+    """
     same = {"draft_generation": document.draft_generation, "live_generation": document.live_generation}
     again = document.live_generation == live.live_generation
     changes = {} if again else _columns(live)
     async with run.batch({"current": len(found), "total": len(found)}) as conn:
         if not await documents.update_document(conn, document.id, changes, run.clock(), only_if=same):
             raise superseded(document)
+        made = await _let_encode(conn, run, live) if bench.encoder is not None else []
         if again:
-            return []
+            return [], made
         keep = frozenset({live.live_generation})
         await chunks.delete_generations(conn, document.id, keep=live.live_generation)
         await assets.link_chunks(conn, await _linked_assets(conn, live, found))
         left = await versions.delete_versions(conn, document.id, keep=keep)
         left += await assets.delete_assets(conn, document.id, keep=keep)
-    return [*left, *(sha for sha in (document.original_sha256, document.canonical_sha256) if sha)]
+    return [*left, *(sha for sha in (document.original_sha256, document.canonical_sha256) if sha)], made
+
+
+async def _let_encode(conn: AsyncConnection, run: Run, live: Document) -> list[Job]:
+    """A job that gives the rows their dense vectors; until then they are found by their words."""
+    wanted = NewJob(
+        type=ENCODING,
+        space_id=live.space_id,
+        document_id=live.id,
+        initiator_id=run.job.initiator_id,
+        dedupe_key=f"{ENCODING}:{run.job.id}",
+        context={"generation": live.live_generation},
+    )
+    return await create_jobs(conn, run.registry, [wanted], run.clock()) if run.registry else []
 
 
 async def _take_back(
