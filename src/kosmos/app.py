@@ -25,6 +25,7 @@ from kosmos.jobs.waking import Wake
 from kosmos.llm.secrets import SecretBox, open_box, write_private
 from kosmos.net import Fetcher, Policy
 from kosmos.net import Limits as FetchLimits
+from kosmos.retrieval.cross_encoder import CrossEncoder
 from kosmos.store.opening import open_store
 from kosmos.tasks.workbench import Workbench
 
@@ -62,6 +63,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         converter=ConversionHost(processes=settings.convert_processes, limits=_limits(settings)),
         fetcher=Fetcher(_policy(settings)),
         provider_seconds=settings.provider_timeout,
+        reranker=CrossEncoder(settings.reranker.expanduser()) if settings.reranker else None,
     )
     try:
         await ensure_current(db, upgrade=settings.embedded)

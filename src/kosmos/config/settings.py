@@ -96,6 +96,9 @@ class Settings(BaseModel):
         le=256,
         description="How many jobs one process works on at once. 0: `kosmos serve` works on none.",
     )
+    reranker: Path | None = Field(
+        default=None, description="Folder of a local reranker: `model.onnx` and `tokenizer.json`."
+    )
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda text: str(text).upper())
     ] = Field(default="WARNING", description="Least severe log line that is written.")

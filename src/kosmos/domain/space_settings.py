@@ -15,6 +15,7 @@ FALLBACKS = ("structure", "sentinel")
 BATCH_LINES = 200
 MIN_BATCH_LINES, MAX_BATCH_LINES = 20, 1000
 MAX_PARALLEL = 64
+MAX_SIZE = 8192
 CHUNKING, REDACTION = "chunking", "redaction"
 ON, OFF = "on", "off"
 ALL_KINDS = frozenset(RedactionKind)
@@ -28,6 +29,7 @@ class SpaceSettings:
     fallback: str = FALLBACKS[0]
     batch_lines: int = BATCH_LINES
     parallel_batches: int | None = None
+    sizes: tuple[int, int, int] = (256, 512, 2048)  # least, core and most tokens of a chunk by structure
     hidden_kinds: frozenset[RedactionKind] = field(default=ALL_KINDS)
 
 
@@ -37,6 +39,8 @@ def read_settings(stored: Mapping[str, Any]) -> SpaceSettings:
     chosen = chunking if isinstance(chunking, Mapping) else {}
     usable = {name: value for name, value in chosen.items() if name in _FITS and _FITS[name](value)}
     kinds = _kinds(stored.get(REDACTION))
+    if "sizes" in usable:
+        usable["sizes"] = tuple(usable["sizes"])
     return SpaceSettings(**usable, hidden_kinds=ALL_KINDS if kinds is None else kinds)
 
 
@@ -86,15 +90,22 @@ def _is_number(value: Any, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
+def _are_sizes(value: Any) -> bool:
+    whole = isinstance(value, list | tuple) and len(value) == 3
+    return whole and all(_is_number(size, 1, MAX_SIZE) for size in value) and sorted(value) == list(value)
+
+
 _FITS = {
     "producer": lambda value: value in PRODUCERS,
     "fallback": lambda value: value in FALLBACKS,
     "batch_lines": lambda value: _is_number(value, MIN_BATCH_LINES, MAX_BATCH_LINES),
     "parallel_batches": lambda value: _is_number(value, 1, MAX_PARALLEL),
+    "sizes": _are_sizes,
 }
 _REMEDIES = {
     "producer": f"Use {' or '.join(PRODUCERS)}.",
     "fallback": f"Use {' or '.join(FALLBACKS)}.",
     "batch_lines": f"Use {MIN_BATCH_LINES} to {MAX_BATCH_LINES} lines.",
     "parallel_batches": f"Use 1 to {MAX_PARALLEL}.",
+    "sizes": f"Use three rising numbers of tokens up to {MAX_SIZE}, e.g. [256, 512, 2048].",
 }

@@ -1,6 +1,6 @@
 """Filling the dense routes: chunks are found by their words at once, and by their vectors as these come."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kosmos.encoders.contract import Encoder
 from kosmos.errors import ProviderUnavailable
@@ -14,10 +14,13 @@ PAGE = 500
 OnStep = Callable[[int, int, str], None]
 
 
-async def fill_collection(store: Store, collection: str, encoder: Encoder, *, on_step: OnStep) -> int:
+async def fill_collection(
+    store: Store, collection: str, encoder: Encoder, *, on_step: OnStep, tokens: int | None = None
+) -> int:
     """Give the rows of a collection the vectors that they lack; how many rows took some.
 
-    Vectors of another length are another encoder's and make room first.
+    Vectors of another length are another encoder's and make room first. `tokens` limits what is encoded and
+    written at once, where a single chunk does not have more.
     """
     stats = await store.stats(collection)
     for route in DENSE:
@@ -27,11 +30,26 @@ async def fill_collection(store: Store, collection: str, encoder: Encoder, *, on
     done = seen = 0
     after = ""
     while rows := await store.scan(collection, after=after, limit=PAGE, vectors=True):
-        done += await _fill(store, collection, encoder, rows)
+        for batch in _batches(rows, tokens):
+            done += await _fill(store, collection, encoder, batch)
         seen += len(rows)
         after = rows[-1].pk
         on_step(seen, stats.rows, collection)
     return done
+
+
+def _batches(rows: Sequence[IndexRow], tokens: int | None) -> Iterator[list[IndexRow]]:
+    batch: list[IndexRow] = []
+    held = 0
+    for row in rows:
+        count = int(row.fields.get("token_count") or 0)
+        if batch and tokens is not None and held + count > tokens:
+            yield batch
+            batch, held = [], 0
+        batch.append(row)
+        held += count
+    if batch:
+        yield batch
 
 
 async def _fill(store: Store, collection: str, encoder: Encoder, rows: Sequence[IndexRow]) -> int:

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.chunking.coverage import join_chunks, reuse_chunks
 from kosmos.chunking.hiding import carry_redactions, hide_summaries, show_part
+from kosmos.chunking.packing import ChunkSizes
 from kosmos.chunking.redaction import Kinds, find_redactions, keep_kinds, merge_redactions, redactions_of
 from kosmos.chunking.structure import chunk_by_structure
 from kosmos.db import assets, chunks, documents, versions
@@ -24,6 +25,7 @@ from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
 from kosmos.domain.extracts import Origin
 from kosmos.domain.jobs import Job, NewJob
 from kosmos.domain.redactions import Redaction, RedactionSource, dump_redactions, load_redactions
+from kosmos.domain.space_settings import SpaceSettings
 from kosmos.domain.trees import MarkdownTree
 from kosmos.errors import Conflict, DataLost, LeaseLost
 from kosmos.ingest.reading import page_of_line
@@ -55,9 +57,9 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
         raise DataLost(f"{document.source} has no canonical text.", remedy="Process it first.")
     text = (await bench.blobs.read(version.canonical_sha256)).decode()
     origins = await read_origins(bench, version.extract_sha256)
-    before, kinds = await _before(run, document)
+    before, wanted = await _before(run, document)
     tree = await asyncio.to_thread(parse_tree, text)
-    drafts, hidden = await asyncio.to_thread(_chunk_text, text, tree, origins, before, kinds)
+    drafts, hidden = await asyncio.to_thread(_chunk_text, text, tree, origins, before, wanted)
     made = note_links(number_chunks(document, drafts, version.generation, before, hidden=hidden), tree, text)
     made = _with_pages(origins, made)
     for done in range(run.progress.get("current_chunk", 0), len(made), CHUNKS_PER_BATCH):
@@ -77,12 +79,14 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
 
 
 def _chunk_text(
-    text: str, tree: MarkdownTree, origins: Sequence[Origin], before: Sequence[Chunk], kinds: Kinds
+    text: str, tree: MarkdownTree, origins: Sequence[Origin], before: Sequence[Chunk], wanted: SpaceSettings
 ) -> tuple[list[ChunkDraft], tuple[Redaction, ...]]:
     """The drafts of a text and what is hidden of it: what detectors find, and what was hidden by others."""
+    kinds = wanted.hidden_kinds
     found = find_redactions(text, page_starts(origins), kinds)
     hidden = merge_redactions([*found, *keep_kinds(_carried(before, text), kinds)])
-    return hide_summaries(chunk_by_structure(text, tree.blocks), hidden), hidden
+    drafts = chunk_by_structure(text, tree.blocks, sizes=ChunkSizes(*wanted.sizes))
+    return hide_summaries(drafts, hidden), hidden
 
 
 def _carried(before: Sequence[Chunk], text: str) -> list[Redaction]:
@@ -92,14 +96,14 @@ def _carried(before: Sequence[Chunk], text: str) -> list[Redaction]:
     return carry_redactions(join_chunks(before), kept, text) if kept else []
 
 
-async def _before(run: Run, document: Document) -> tuple[list[Chunk], Kinds]:
-    """The chunks that readers see now, none while the first version is made, and what the space hides."""
+async def _before(run: Run, document: Document) -> tuple[list[Chunk], SpaceSettings]:
+    """The chunks that readers see now, none while the first version is made, and what the space wants."""
     async with run.db.glance() as conn:
-        kinds = (await settings_of(conn, document.space_id)).hidden_kinds
+        wanted = await settings_of(conn, document.space_id)
     if document.live_generation == 0:
-        return [], kinds
+        return [], wanted
     async with run.db.read() as conn:
-        return await chunks.live_chunks(conn, document.id), kinds
+        return await chunks.live_chunks(conn, document.id), wanted
 
 
 def page_starts(origins: Sequence[Origin]) -> list[int]:
