@@ -15,6 +15,7 @@ from kosmos.encoders.contract import Encoder
 from kosmos.encoders.spending import spending_told
 from kosmos.jobs.run import Run
 from kosmos.retrieval.indexing import collection_of, heading_path
+from kosmos.retrieval.routes import SUMMARY_DENSE, TEXT_DENSE
 from kosmos.store.contract import Store
 from kosmos.store.rows import Dense
 from kosmos.tasks.generations import get_document, superseded
@@ -22,8 +23,8 @@ from kosmos.tasks.pipeline import Result, describe_chunks
 from kosmos.tasks.showing import settings_of, shown_chunks
 from kosmos.tasks.workbench import Workbench
 
-TEXT_ROUTE = "dense_vector"
-SUMMARY_ROUTE = "summary_dense"
+TEXT_ROUTE = TEXT_DENSE
+SUMMARY_ROUTE = SUMMARY_DENSE
 CHUNKS_PER_BATCH = 64
 Texts = Mapping[str, str]  # by route
 

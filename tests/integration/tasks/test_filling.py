@@ -25,6 +25,7 @@ from kosmos.tasks import filling
 from kosmos.tasks.filling import SUMMARY_ROUTE, TEXT_ROUTE, dense_texts, fill_vectors
 from kosmos.tasks.jobs import cancel_job, create_job
 from kosmos.tasks.preflight import JobRequest
+from kosmos.tasks.showing import shown_chunk
 
 from .fuses import Fuse, Fused
 from .scene import Crash, Scene
@@ -165,7 +166,8 @@ async def test_what_is_hidden_is_not_encoded(task: Task) -> None:
         merged=False,
         metadata={},
     )
-    found = dense_texts(replace(task.document, title="T"), [chunk], {"c": "A picture of a pump."})
+    shown = [shown_chunk(chunk)]
+    found = dense_texts(replace(task.document, title="T"), shown, {"c": "A picture of a pump."})
     assert found == {"c": {TEXT_ROUTE: "T\nopen\n⟦private⟧\nopen again\nA picture of a pump."}}
 
 
