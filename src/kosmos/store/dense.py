@@ -143,6 +143,8 @@ def append_vectors(path: Path, first: int, vectors: Dense) -> None:
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         capacity = -(-(first + len(vectors)) // STEP) * STEP * width
+        if os.fstat(number).st_size < first * width:
+            raise LostVectors(f"{path.name} is not what it was")
         if os.fstat(number).st_size < capacity:
             os.ftruncate(number, capacity)
         rest, at = np.ascontiguousarray(vectors, "<f4").data.cast("B"), first * width

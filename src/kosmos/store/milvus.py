@@ -5,34 +5,29 @@ that are missing, rows without vectors, ties in order of pk, counting terms.
 """
 
 import asyncio
-import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from kosmos.errors import ConfigError, EngineUnavailable, InvalidInput, NotFound
+from kosmos.errors import NotFound
 from kosmos.store.checks import (
     check_dense,
     check_dimension,
     check_name,
     check_routes,
     check_rows,
-    check_sparse,
 )
 from kosmos.store.contract import Capabilities, Query, Stats
 from kosmos.store.filters import And, Filter, In, Range
+from kosmos.store.milvus_connection import Connection
 from kosmos.store.milvus_filters import ALL, to_expression
 from kosmos.store.milvus_rows import filled_field, from_entity, terms_field, to_entity
 from kosmos.store.milvus_schema import Layout, create, read_layout
+from kosmos.store.milvus_search import PAGE, Asked, count_rows, find_best, read_pages
 from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
 
 BATCH = 200  # rows in one request: those with long texts must stay below the limit of gRPC
-PAGE = 1000
-MOST = 16_384  # what Milvus gives at once
-SECONDS = 30.0
 _NEXT = "__next"
 
 
@@ -40,14 +35,12 @@ class MilvusStore:
     """One Milvus collection for each collection."""
 
     def __init__(self, uri: str, *, token: str = "", database: str = "", index_type: str = "FLAT") -> None:
-        self._uri = uri
-        self._token = token
-        self._database = database
         self._lite = "://" not in uri
-        self._index_type = "FLAT" if self._lite else index_type
-        self._opened: Any = None
-        self._lock = threading.RLock()
         self._layouts: dict[str, Layout] = {}
+        # Another process may have changed a collection: what is known is forgotten when something fails.
+        self._connection = Connection(uri, token, database, on_failure=self._layouts.clear)
+        self._index_type = "FLAT" if self._lite else index_type
+        self._lock = threading.RLock()
 
     async def ensure(self, collection: str, dense: Mapping[str, int] | None = None) -> None:
         """Make the collection and its dense routes (name -> dimension) unless they are there."""
@@ -128,39 +121,7 @@ class MilvusStore:
 
     async def close(self) -> None:
         """Close the connection."""
-        if self._opened is not None:
-            await asyncio.to_thread(self._opened.close)
-            self._opened = None
-
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
-        """The connection, opened when it is needed first; what goes wrong becomes an error with a remedy."""
-        try:
-            from pymilvus import MilvusClient, MilvusException
-        except ImportError:
-            raise ConfigError(
-                "The index is in Milvus, but pymilvus is not installed.",
-                remedy="Run: pip install 'kosmos[milvus]'",
-            ) from None
-        try:
-            with self._lock:
-                if self._opened is None:
-                    self._opened = self._connect(MilvusClient)
-            yield self._opened
-        except MilvusException as error:
-            self._layouts.clear()
-            raise EngineUnavailable(
-                f"Milvus at {self._uri} cannot do this: {error.message}.",
-                remedy="Check that it runs and is reachable; Milvus Lite lets only one process in.",
-            ) from error
-
-    def _connect(self, make: Any) -> Any:
-        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs what it raises as well
-        if self._lite:
-            logging.getLogger("grpc._server").setLevel(logging.CRITICAL)  # calls that Milvus Lite lacks
-            Path(self._uri).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return make(self._uri)
-        return make(self._uri, token=self._token, db_name=self._database, timeout=SECONDS)
+        await asyncio.to_thread(self._connection.close)
 
     def _layout(self, client: Any, collection: str) -> Layout | None:
         """The routes of a collection; None if it is not there."""
@@ -189,7 +150,7 @@ class MilvusStore:
 
     def _ensure(self, collection: str, dense: Mapping[str, int], sparse: Sequence[str]) -> Layout:
         """Milvus cannot add vector columns: a collection that needs more of them is written anew."""
-        with self._client() as client, self._lock:
+        with self._connection.use() as client, self._lock:
             layout = self._layout(client, collection)
             for route, dimension in dense.items():
                 check_dimension(route, layout.dense.get(route) if layout else None, dimension)
@@ -204,7 +165,7 @@ class MilvusStore:
     def _rebuild(self, client: Any, collection: str, layout: Layout, wanted: Layout) -> None:
         fresh = collection + _NEXT
         create(client, fresh, wanted, lite=self._lite, index_type=self._index_type)
-        for entities in self._pages(client, collection, ALL, ["*"]):
+        for entities in read_pages(client, collection, ALL, ["*"]):
             rows = [from_entity(entity, sorted(layout.dense), vectors=True) for entity in entities]
             kept = [
                 replace(row, dense={r: v for r, v in row.dense.items() if r in wanted.dense}) for row in rows
@@ -216,19 +177,19 @@ class MilvusStore:
         self._layouts.pop(collection, None)
 
     def _drop(self, collection: str) -> None:
-        with self._client() as client:
+        with self._connection.use() as client:
             self._layouts.pop(collection, None)
             for name in (collection + _NEXT, collection):
                 if client.has_collection(name):
                     client.drop_collection(name)
 
     def _collections(self) -> list[str]:
-        with self._client() as client:
+        with self._connection.use() as client:
             return sorted(name.removesuffix(_NEXT) for name in client.list_collections())
 
     def _upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
         sparse = sorted({route for row in rows for route in row.sparse})
-        with self._client() as client:
+        with self._connection.use() as client:
             known = self._layout(client, collection)
             checked = check_rows(rows, known.dense if known else {})
             layout = self._ensure(collection, {}, sparse)
@@ -240,7 +201,7 @@ class MilvusStore:
             client.upsert(collection, [to_entity(row, layout.dense, layout.sparse) for row in part])
 
     def _fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
-        with self._client() as client:
+        with self._connection.use() as client:
             layout = self._require(client, collection)
             checked = {
                 pk: {route: check_dense(route, vector, layout.dense) for route, vector in routes.items()}
@@ -252,19 +213,19 @@ class MilvusStore:
             return len(rows)
 
     def _empty(self, collection: str, route: str) -> int:
-        with self._client() as client, self._lock:
+        with self._connection.use() as client, self._lock:
             layout = self._require(client, collection)
             if route not in layout.dense:
                 return 0
-            filled = self._counted(client, collection, f"{filled_field(route)} == true")
+            filled = count_rows(client, collection, f"{filled_field(route)} == true")
             self._rebuild(client, collection, layout, layout.without(route))
             return filled
 
     def _delete(self, collection: str, where: Filter) -> int:
-        with self._client() as client:
+        with self._connection.use() as client:
             if self._layout(client, collection) is None:
                 return 0
-            pages = self._pages(client, collection, to_expression(where), ["pk"])
+            pages = read_pages(client, collection, to_expression(where), ["pk"])
             pks = [entity["pk"] for page in pages for entity in page]
             for start in range(0, len(pks), PAGE):
                 client.delete(collection, ids=pks[start : start + PAGE])
@@ -280,7 +241,7 @@ class MilvusStore:
     def _page(
         self, collection: str, where: Filter | None, limit: int, after: str, vectors: bool
     ) -> list[IndexRow]:
-        with self._client() as client:
+        with self._connection.use() as client:
             layout = self._layout(client, collection)
             if layout is None or limit < 1:
                 return []
@@ -288,105 +249,54 @@ class MilvusStore:
             expression = to_expression(And((*behind, *((where,) if where else ()))))
             columns = ["*"] if vectors else layout.columns
             rows: list[IndexRow] = []
-            for page in self._pages(client, collection, expression, columns, size=min(limit + 1, PAGE)):
+            for page in read_pages(client, collection, expression, columns, size=min(limit + 1, PAGE)):
                 shown = [from_entity(item, sorted(layout.dense), vectors=vectors) for item in page]
                 rows += [row for row in shown if row.pk > after]
                 if len(rows) >= limit:
                     break
             return rows[:limit]
 
-    def _pages(
-        self, client: Any, collection: str, expression: str, columns: Sequence[str], size: int = PAGE
-    ) -> Iterator[list[Any]]:
-        """All that match, by pk."""
-        pages = client.query_iterator(
-            collection, batch_size=size, filter=expression, output_fields=list(columns)
-        )
-        try:
-            while page := pages.next():
-                yield list(page)
-        finally:
-            pages.close()
-
-    def _counted(self, client: Any, collection: str, expression: str) -> int:
-        (row,) = client.query(collection, filter=expression, output_fields=["count(*)"])
-        return int(row["count(*)"])
-
     def _count(self, collection: str, where: Filter | None) -> int:
-        with self._client() as client:
+        with self._connection.use() as client:
             if self._layout(client, collection) is None:
                 return 0
-            return self._counted(client, collection, to_expression(where) if where else "")
+            return count_rows(client, collection, to_expression(where) if where else "")
 
     def _search(self, collection: str, route: str, query: Query, k: int, where: Filter | None) -> list[Found]:
-        with self._client() as client:
+        with self._connection.use() as client:
             layout = self._layout(client, collection)
             if layout is None:
                 return []
-            data: Any = dict(query) if isinstance(query, Mapping) else None
-            if data is None:
-                data = check_dense(route, query, layout.dense)  # type: ignore[arg-type]
-            else:
-                self._check_sparse(layout, route, data)
-            if k < 1 or route not in layout.routes or not len(data):
-                return []
-            return self._best(client, collection, (route, data, to_expression(where) if where else ""), k)
-
-    def _check_sparse(self, layout: Layout, route: str, query: Mapping[int, float]) -> None:
-        if route in layout.dense:
-            raise InvalidInput(f"The route {route} is dense; it is searched with a vector.")
-        check_sparse(route, query)
-
-    def _best(self, client: Any, collection: str, asked: tuple[str, Any, str], k: int) -> list[Found]:
-        """Ask for some more than k, and for more while the last ones tie: Milvus orders ties anyhow."""
-        route, data, expression = asked
-        limit = k + 16
-        while True:
-            (hits,) = client.search(
-                collection,
-                [data],
-                anns_field=route,
-                limit=min(limit, MOST),
-                filter=expression,
-                output_fields=["pk"],
-                search_params={"params": {"ef": min(limit, MOST) * 2}} if self._index_type == "HNSW" else {},
-            )
-            found = [Found(hit["pk"], float(hit["distance"])) for hit in hits]
-            if len(found) < limit or limit >= MOST or found[-1].score < max(found[k - 1].score, 1e-30):
-                positive = [hit for hit in found if hit.score > 0]
-                return sorted(positive, key=lambda hit: (-hit.score, hit.pk))[:k]
-            limit *= 4
+            asked = Asked(route, query, to_expression(where) if where else "", self._index_type)
+            return find_best(client, collection, asked, k, layout)
 
     def _term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
-        with self._client() as client:
+        with self._connection.use() as client:
             layout = self._layout(client, collection)
             if layout is None:
                 return TermCounts(0, dict.fromkeys(terms, 0))
-            rows = self._counted(client, collection, "")
+            rows = count_rows(client, collection, "")
             if route not in layout.sparse:
                 return TermCounts(rows, dict.fromkeys(terms, 0))
             column = terms_field(route)
             return TermCounts(
                 rows,
-                {
-                    term: self._counted(client, collection, f"array_contains({column}, {term})")
-                    for term in terms
-                },
+                {term: count_rows(client, collection, f"array_contains({column}, {term})") for term in terms},
             )
 
     def _stats(self, collection: str) -> Stats:
-        with self._client() as client:
+        with self._connection.use() as client:
             layout = self._layout(client, collection)
             if layout is None:
                 return Stats(0)
             filled = {
-                route: self._counted(client, collection, f"{filled_field(route)} == true")
+                route: count_rows(client, collection, f"{filled_field(route)} == true")
                 for route in layout.dense
             }
-            return Stats(self._counted(client, collection, ""), filled, dict(layout.dense))
+            return Stats(count_rows(client, collection, ""), filled, dict(layout.dense))
 
     def _optimize(self, collection: str) -> None:
-        with self._client() as client:
+        with self._connection.use() as client:
             self._require(client, collection)
             client.flush(collection)
             client.compact(collection)

@@ -4,39 +4,32 @@ Names of tables and columns are made here from numbers; all that comes from outs
 """
 # ruff: noqa: S608
 
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.errors import ConfigError, EngineUnavailable, NotFound
+from kosmos.errors import NotFound
 from kosmos.store.checks import (
     check_dense,
     check_dimension,
     check_name,
     check_routes,
     check_rows,
-    fields_json,
 )
 from kosmos.store.contract import Capabilities, Query, Stats
 from kosmos.store.filters import And, Filter, In
-from kosmos.store.postgres_filters import Conditions, escape, escape_all, unescape, unescape_all
+from kosmos.store.postgres_engine import Server
+from kosmos.store.postgres_filters import Conditions, escape
+from kosmos.store.postgres_rows import dense_text, insert_rows, to_row, vector_columns
 from kosmos.store.postgres_search import find_best
 from kosmos.store.postgres_tables import (
     Table,
     add_route,
-    dense_text,
     drop_route,
     find_table,
     index_vectors,
     make_table,
-    read_dense,
-    read_sparse,
-    row_values,
-    vector_columns,
 )
 from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
 
@@ -48,21 +41,20 @@ class PostgresStore:
     """One table for each collection; exact unless `optimize` has made an index for a large one."""
 
     def __init__(self, url: str, *, exact_rows: int = EXACT_ROWS) -> None:
-        self._url = _parse(url)
-        self._engine = _engine(self._url)
+        self._server = Server(url)
         self._exact_rows = exact_rows
 
     async def ensure(self, collection: str, dense: Mapping[str, int] | None = None) -> None:
         """Make the collection and its dense routes (name -> dimension) unless they are there."""
         check_name(collection)
         wanted = check_routes(dense)
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             await self._ensured(conn, collection, dense=wanted)
 
     async def drop(self, collection: str) -> None:
         """Remove the collection with all its rows."""
         check_name(collection)
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             if (table := await find_table(conn, collection)) is not None:
                 await conn.execute(sa.text(f"DROP TABLE {table.name}"))
                 gone = sa.text("DELETE FROM kosmos_index WHERE collection = :name")
@@ -70,7 +62,7 @@ class PostgresStore:
 
     async def collections(self) -> list[str]:
         """The collections there are."""
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             there = await conn.execute(sa.text("SELECT to_regclass('kosmos_index')"))
             if there.scalar() is None:
                 return []
@@ -81,18 +73,18 @@ class PostgresStore:
         """Store rows, each replacing the one of the same pk; all of them or none."""
         check_name(collection)
         sparse = sorted({route for row in rows for route in row.sparse})
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             known = await find_table(conn, collection)
             checked = check_rows(rows, known.dense if known else {})
             table = await self._ensured(conn, collection, sparse=sparse)
             for start in range(0, len(checked), _BATCH):
-                await self._insert(conn, table, checked[start : start + _BATCH])
+                await insert_rows(conn, table, checked[start : start + _BATCH])
 
     async def fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
         """Give rows that are there (by pk) dense vectors (by route); how many rows took them."""
         check_name(collection)
         taken = 0
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             table = await self._required(conn, collection)
             for pk, routes in vectors.items():
                 checked = {r: check_dense(r, vector, table.dense) for r, vector in routes.items()}
@@ -106,7 +98,7 @@ class PostgresStore:
     async def empty(self, collection: str, route: str) -> int:
         """Take the vectors of a dense route away and forget its dimension; how many rows had one."""
         check_name(collection)
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             table = await self._required(conn, collection)
             if route not in table.dense:
                 return 0
@@ -116,7 +108,7 @@ class PostgresStore:
 
     async def delete(self, collection: str, where: Filter) -> int:
         """Remove the rows that match; how many there were."""
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             table = await self._found(conn, collection)
             if table is None:
                 return 0
@@ -143,7 +135,7 @@ class PostgresStore:
 
     async def count(self, collection: str, where: Filter | None = None) -> int:
         """How many rows there are, or match."""
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             table = await self._found(conn, collection)
             return 0 if table is None else await self._counted(conn, table, where)
 
@@ -157,7 +149,7 @@ class PostgresStore:
         self, collection: str, queries: Mapping[str, Query], *, k: int, where: Filter | None = None
     ) -> dict[str, list[Found]]:
         """The same for several routes at once, over one state of the collection."""
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             table = await self._found(conn, collection)
             if table is None:
                 return {route: [] for route in queries}
@@ -169,7 +161,7 @@ class PostgresStore:
     async def term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows each of the terms occurs."""
         counts = dict.fromkeys(terms, 0)
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             table = await self._found(conn, collection)
             rows = await self._counted(conn, table, None) if table else 0
             if table is None or route not in table.sparse:
@@ -184,7 +176,7 @@ class PostgresStore:
 
     async def stats(self, collection: str) -> Stats:
         """How full the collection is."""
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             table = await self._found(conn, collection)
             if table is None:
                 return Stats(0)
@@ -196,7 +188,7 @@ class PostgresStore:
 
     async def optimize(self, collection: str) -> None:
         """Gather statistics; where there are many rows, make an HNSW index for each dense route."""
-        async with self._write() as conn:
+        async with self._server.write() as conn:
             table = await self._required(conn, collection)
             if await self._counted(conn, table, None) > self._exact_rows:
                 await index_vectors(conn, table)
@@ -208,30 +200,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._engine.dispose()
-
-    @asynccontextmanager
-    async def _read(self) -> AsyncIterator[AsyncConnection]:
-        async with self._clear_errors(), self._engine.connect() as conn:
-            await conn.execution_options(isolation_level="REPEATABLE READ")
-            yield conn
-
-    @asynccontextmanager
-    async def _write(self) -> AsyncIterator[AsyncConnection]:
-        async with self._clear_errors(), self._engine.begin() as conn:
-            yield conn
-
-    @asynccontextmanager
-    async def _clear_errors(self) -> AsyncIterator[None]:
-        try:
-            yield
-        except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-            shown = self._url.render_as_string(hide_password=True)
-            reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
-            raise EngineUnavailable(
-                f"The index in {shown} cannot be used: {reason}.",
-                remedy="Check that it runs, is reachable and writable; `kosmos doctor` tells more.",
-            ) from error
+        await self._server.close()
 
     async def _found(self, conn: AsyncConnection, collection: str) -> Table | None:
         return await find_table(conn, check_name(collection))
@@ -261,33 +230,10 @@ class PostgresStore:
                 await add_route(conn, table, collection, route, dimension)
         return await self._required(conn, collection)
 
-    async def _insert(self, conn: AsyncConnection, table: Table, rows: Sequence[IndexRow]) -> None:
-        columns = {c: "sparsevec" for r, c in table.columns.items() if r not in table.dense}
-        columns |= {f"{c}_terms": "integer[]" for c in list(columns)}
-        columns |= {table.columns[r]: "vector" for r in table.dense}
-        names = "".join(f", {name}" for name in columns)
-        values = "".join(f", CAST(:{name} AS {kind})" for name, kind in columns.items())
-        changes = "".join(f", {name} = excluded.{name}" for name in columns)
-        statement = sa.text(
-            f"INSERT INTO {table.name} (pk, fields{names}) VALUES (:pk, CAST(:fields AS jsonb){values}) "
-            f"ON CONFLICT (pk) DO UPDATE SET fields = excluded.fields{changes}"
-        )
-        await conn.execute(
-            statement,
-            [
-                {
-                    "pk": escape(row.pk),
-                    "fields": json.dumps(escape_all(json.loads(fields_json(row)))),
-                    **row_values(row.sparse, row.dense, table),
-                }
-                for row in rows
-            ],
-        )
-
     async def _rows(
         self, collection: str, where: Filter, *, limit: int, after: str, vectors: bool
     ) -> list[IndexRow]:
-        async with self._read() as conn:
+        async with self._server.read() as conn:
             table = await self._found(conn, collection)
             if table is None or limit < 1:
                 return []
@@ -301,7 +247,7 @@ class PostgresStore:
                 ),
                 {**conditions.values, "after": escape(after), "limit": limit},
             )
-            return [_row(tuple(row), routes, table) for row in found]
+            return [to_row(tuple(row), routes, table) for row in found]
 
     async def _counted(self, conn: AsyncConnection, table: Table, where: Filter | None) -> int:
         conditions = Conditions()
@@ -310,38 +256,3 @@ class PostgresStore:
             sa.text(f"SELECT count(*) FROM {table.name} WHERE {wanted}"), conditions.values
         )
         return int(found.scalar_one())
-
-
-def _row(row: tuple[Any, ...], routes: Sequence[str], table: Table) -> IndexRow:
-    pk, fields, *vectors = row
-    given = {route: text for route, text in zip(routes, vectors, strict=True) if text is not None}
-    return IndexRow(
-        pk=unescape(pk),
-        fields=unescape_all(json.loads(fields)),
-        sparse={route: read_sparse(text) for route, text in given.items() if route not in table.dense},
-        dense={route: read_dense(text) for route, text in given.items() if route in table.dense},
-    )
-
-
-def _parse(url: str) -> sa.URL:
-    try:
-        parsed = sa.make_url(url)
-    except sa.exc.ArgumentError:
-        parsed = None
-    if parsed is None or not parsed.database:
-        raise ConfigError(
-            "The URL of the index names no PostgreSQL database.",
-            remedy="Use postgresql://user:password@host:5432/name.",
-        )
-    return parsed.set(drivername="postgresql+psycopg")
-
-
-def _engine(url: sa.URL) -> AsyncEngine:
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        raise ConfigError(
-            "The index is in PostgreSQL, but its driver is not installed.",
-            remedy="Run: pip install 'kosmos[postgres]'",
-        ) from None
-    return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=10)

@@ -11,7 +11,8 @@ from kosmos.store.checks import check_dense, check_sparse
 from kosmos.store.contract import Query
 from kosmos.store.filters import Filter
 from kosmos.store.postgres_filters import Conditions, unescape
-from kosmos.store.postgres_tables import Table, dense_text, near_index, sparse_text
+from kosmos.store.postgres_rows import dense_text, sparse_text
+from kosmos.store.postgres_tables import Table, near_index
 from kosmos.store.rows import Found
 
 MORE = 4  # of the nearest that an index knows, so many times as many are looked at

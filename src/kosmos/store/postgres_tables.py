@@ -1,15 +1,12 @@
 """The index in PostgreSQL: one table a collection, a column of pgvector for each route."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.errors import EngineUnavailable, InvalidInput
-from kosmos.store.rows import Dense, Sparse
+from kosmos.errors import EngineUnavailable
 
 TERMS = 1_000_000_000  # the dimensions that a sparse column of pgvector can have
 _LOCK = 7_241_836_215_004  # any number: one process at a time changes tables
@@ -134,53 +131,3 @@ async def index_vectors(conn: AsyncConnection, table: Table) -> None:
 def near_index(table: Table, route: str) -> str:
     """The name of the HNSW index of a route."""
     return f"{table.name}_{table.columns[route]}_near"
-
-
-def dense_text(vector: Dense | None) -> str | None:
-    """A dense vector as pgvector reads it."""
-    return None if vector is None else f"[{','.join(map(repr, vector.tolist()))}]"
-
-
-def sparse_text(vector: Sparse | None) -> str | None:
-    """A sparse vector as pgvector reads it: terms count from 1, and there are no zeros."""
-    if vector is None:
-        return None
-    check_terms(vector)
-    pairs = sorted((term, weight) for term, weight in vector.items() if weight)
-    return f"{{{','.join(f'{term + 1}:{float(weight)!r}' for term, weight in pairs)}}}/{TERMS}"
-
-
-def check_terms(vector: Iterable[int]) -> None:
-    """Refuse terms that a sparse column cannot hold."""
-    if any(not 0 <= term < TERMS for term in vector):
-        raise InvalidInput(f"A term is not between 0 and {TERMS - 1}, as PostgreSQL needs it.")
-
-
-def read_dense(text: str) -> Dense:
-    """A dense vector from what pgvector writes."""
-    return np.fromstring(text[1:-1], np.float32, sep=",")
-
-
-def read_sparse(text: str) -> dict[int, float]:
-    """A sparse vector from what pgvector writes."""
-    inner = text[1 : text.index("}")]
-    pairs = (pair.split(":") for pair in inner.split(",") if pair)
-    return {int(term) - 1: float(weight) for term, weight in pairs}
-
-
-def row_values(sparse: Mapping[str, Sparse], dense: Mapping[str, Dense], table: Table) -> dict[str, Any]:
-    """The vectors of a row by column."""
-    values: dict[str, Any] = {}
-    for route, column in table.columns.items():
-        if route in table.dense:
-            values[column] = dense_text(dense.get(route))
-        else:
-            vector = sparse.get(route)
-            values[column] = sparse_text(vector)
-            values[f"{column}_terms"] = None if vector is None else sorted(vector)
-    return values
-
-
-def vector_columns(table: Table, routes: Sequence[str]) -> str:
-    """What to select for the vectors of routes."""
-    return "".join(f", {table.columns[route]}::text" for route in routes)

@@ -181,6 +181,14 @@ def _rows_without_vectors(count: int) -> list[IndexRow]:
     return [IndexRow(row.pk, row.fields, row.sparse) for row in _rows_in_steps(count)]
 
 
+async def test_a_writer_alone_notices_lost_vectors(tmp_path: Path) -> None:
+    store = await _filled(tmp_path, 80)
+    _files(tmp_path, "f32")[0].unlink()
+    _files(tmp_path, "seg")[0].unlink()
+    await store.upsert("c", _rows(80, 120))
+    await _check(LocalStore(tmp_path), [*_rows_without_vectors(80), *_rows(80, 120)])
+
+
 async def test_damaged_vectors_are_found_by_optimize(tmp_path: Path) -> None:
     store = await _filled(tmp_path, 100)
     (path,) = _files(tmp_path, "f32")

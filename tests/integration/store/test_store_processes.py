@@ -124,7 +124,7 @@ except EngineUnavailable as error:
 async def test_a_store_that_is_down_is_named_with_a_remedy(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kosmos.store.milvus.SECONDS", 1.0)
+    monkeypatch.setattr("kosmos.store.milvus_connection.SECONDS", 1.0)
     store = open_store(place)
     for attempt in (
         store.ensure("c"),
