@@ -17,8 +17,6 @@ from kosmos.store.rows import Dense
 from kosmos.store.segment_files import DamagedFile
 
 STEP = 8192  # vectors by which a file grows, so that readers seldom have to map it anew
-PROBED = 32  # one list in so many is looked into
-MIN_PROBES = 16
 GATHER = 6  # fetching a vector from anywhere costs as much as so many in a row
 Positions = NDArray[np.intp]
 
@@ -29,6 +27,7 @@ class Lists:
 
     centres: Dense
     offsets: NDArray[np.int64]
+    probes: int  # how many are looked into
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class DenseRoute:
     def _probe(self, lists: Lists, query: Dense, k: int, only: Mask, share: float) -> tuple[Positions, Dense]:
         """Look into the lists whose centres are nearest, and at everything that came after them."""
         count = len(lists.centres)
-        wanted = max(MIN_PROBES, -(-count // PROBED)) / max(share, 1 / count)
+        wanted = lists.probes / max(share, 1 / count)
         nearest = np.argsort(-(lists.centres @ query))[: min(count, int(wanted) + 1)]
         spans = [(int(lists.offsets[at]), int(lists.offsets[at + 1])) for at in np.sort(nearest)]
         spans = join_spans([*spans, (int(lists.offsets[-1]), len(self.slots))])

@@ -18,7 +18,7 @@ CREATE TRIGGER item_gone AFTER DELETE ON item BEGIN INSERT INTO grave (slot) VAL
 CREATE TABLE segment (file TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
                       bytes INTEGER NOT NULL);
 CREATE TABLE route (name TEXT PRIMARY KEY, dimension INTEGER NOT NULL, file TEXT NOT NULL,
-                    count INTEGER NOT NULL, centres BLOB, offsets BLOB);
+                    count INTEGER NOT NULL, centres BLOB, offsets BLOB, probes INTEGER);
 -- Which rows the vectors from a position on belong to; in their order the later one counts.
 CREATE TABLE batch (number INTEGER PRIMARY KEY AUTOINCREMENT, route TEXT NOT NULL, first INTEGER NOT NULL,
                     slots BLOB NOT NULL, checksum INTEGER NOT NULL);

@@ -160,11 +160,12 @@ def _isin(slots: Slots, ordered: Slots) -> Mask:
 
 
 def _lists(conn: sqlite3.Connection, name: str, dimension: int) -> Lists | None:
-    centres, offsets = conn.execute("SELECT centres, offsets FROM route WHERE name = ?", (name,)).fetchone()
+    query = "SELECT centres, offsets, probes FROM route WHERE name = ?"
+    centres, offsets, probes = conn.execute(query, (name,)).fetchone()
     if centres is None:
         return None
     shaped: Dense = np.frombuffer(centres, "<f4").reshape(-1, dimension)
-    return Lists(shaped, np.frombuffer(offsets, "<i8"))
+    return Lists(shaped, np.frombuffer(offsets, "<i8"), probes)
 
 
 def _slots(rows: sqlite3.Cursor) -> Slots:

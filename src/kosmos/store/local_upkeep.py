@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kosmos.store.clusters import assign_lists, find_centres, list_count, order_lists
+from kosmos.store.clusters import assign_lists, count_probes, find_centres, list_count, order_lists
 from kosmos.store.dense import DenseRoute, Lists, append_vectors
 from kosmos.store.local_database import last_slot, transaction
 from kosmos.store.local_reading import load_parts, read_snapshot
@@ -46,7 +46,7 @@ def tidy(conn: sqlite3.Connection, folder: Path, limits: Limits, *, eager: bool 
             return
         seal_rows(conn, folder, eager=eager)
         for (name,) in conn.execute("SELECT name FROM route").fetchall():
-            if _wants_rewrite(conn, name, limits):
+            if _wants_rewrite(conn, name, limits, eager=eager):
                 rewrite_route(conn, folder, name, limits)
         sweep(conn, folder)
 
@@ -132,13 +132,13 @@ def _replace(
             (folder / part.file).unlink(missing_ok=True)
 
 
-def _wants_rewrite(conn: sqlite3.Connection, name: str, limits: Limits) -> bool:
+def _wants_rewrite(conn: sqlite3.Connection, name: str, limits: Limits, *, eager: bool = False) -> bool:
     row = conn.execute("SELECT count, offsets FROM route WHERE name = ?", (name,)).fetchone()
     if row is None:
         return False
     count, offsets = row
     covered = int(np.frombuffer(offsets, "<i8")[-1]) if offsets else 0
-    if count > limits.exact_rows and count - covered > max(limits.exact_rows, covered) // 4:
+    if count > limits.exact_rows and count - covered > (0 if eager else max(limits.exact_rows, covered) // 4):
         return True
     if count < limits.seal_rows:
         return False
@@ -152,17 +152,19 @@ def rewrite_route(conn: sqlite3.Connection, folder: Path, name: str, limits: Lim
         route = read_snapshot(conn, folder, None).dense.get(name)
     if route is None:
         return
-    order, centres, offsets = np.flatnonzero(route.alive), None, None
+    order = np.flatnonzero(route.alive)
+    lists: tuple[bytes | None, bytes | None, int | None] = (None, None, None)
     if len(order) > limits.exact_rows:
-        order, lists = _put_into_lists(route, order)
-        centres, offsets = lists.centres.tobytes(), lists.offsets.tobytes()
+        order, made = _put_into_lists(route, order)
+        lists = (made.centres.tobytes(), made.offsets.tobytes(), made.probes)
     file = new_file(name, "f32")
     for start in range(0, len(order), BLOCK):
         append_vectors(folder / file, start, route.matrix[order[start : start + BLOCK]])
     sync_folder(folder)
     with transaction(conn, write=True):
         if _switch(conn, folder, route, order, file):
-            conn.execute("UPDATE route SET centres = ?, offsets = ? WHERE name = ?", (centres, offsets, name))
+            change = "UPDATE route SET centres = ?, offsets = ?, probes = ? WHERE name = ?"
+            conn.execute(change, (*lists, name))
             conn.execute("UPDATE state SET layout = layout + 1")
 
 
@@ -171,7 +173,7 @@ def _put_into_lists(route: DenseRoute, living: NDArray[np.intp]) -> tuple[NDArra
     count = list_count(len(living))
     known = route.lists
     if known is None or len(known.centres) != count:
-        known = Lists(find_centres(route.matrix, living, count), np.zeros(count + 1, np.int64))
+        known = Lists(find_centres(route.matrix, living, count), np.zeros(count + 1, np.int64), 0)
     covered = int(known.offsets[-1])
     before = np.repeat(np.arange(count, dtype=np.int32), np.diff(known.offsets))
     fresh = living[living >= covered]
@@ -179,7 +181,7 @@ def _put_into_lists(route: DenseRoute, living: NDArray[np.intp]) -> tuple[NDArra
         [before[living[living < covered]], assign_lists(route.matrix, fresh, known.centres)]
     )
     order, offsets = order_lists(living, labels, count)
-    return order, Lists(known.centres, offsets)
+    return order, Lists(known.centres, offsets, count_probes(route.matrix, living, labels, known.centres))
 
 
 def _switch(

@@ -21,8 +21,8 @@ LIMITS = Limits(seal_rows=50, exact_rows=10_000)
 
 
 def _vectors(count: int, seed: int = 1) -> Dense:
+    centres = np.random.default_rng(0).standard_normal((20, DIMENSION))
     chance = np.random.default_rng(seed)
-    centres = chance.standard_normal((20, DIMENSION))
     made = centres[chance.integers(0, 20, count)] + 0.3 * chance.standard_normal((count, DIMENSION))
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
 

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kosmos.store.clusters import assign_lists, find_centres, list_count, order_lists
+from kosmos.store.clusters import (
+    MIN_PROBES,
+    assign_lists,
+    count_probes,
+    find_centres,
+    list_count,
+    order_lists,
+)
 from kosmos.store.dense import join_spans
 from kosmos.store.local_upkeep import MAX_SEGMENT, plan_merges
 from kosmos.store.ranking import leading
@@ -80,5 +87,31 @@ def test_lists_hold_every_vector_once_with_its_nearest_centre() -> None:
         assert ((mine @ centres.T).argmax(axis=1) == at).all()
 
 
+@pytest.mark.parametrize("spread", [0.05, 1.0])
+def test_as_many_lists_are_looked_into_as_it_takes(spread: float) -> None:
+    chance = np.random.default_rng(3)
+    centres = chance.standard_normal((32, 12))
+    vectors = centres[chance.integers(0, 32, 3000)] + spread * chance.standard_normal((3000, 12))
+    unit = np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+    positions = np.arange(3000)
+    found = find_centres(unit, positions, 256)
+    labels = assign_lists(unit, positions, found)
+    probes = count_probes(unit, positions, labels, found)
+    hits = []
+    for query in unit[1::50]:
+        looked = np.argsort(-(found @ query))[:probes]
+        best = np.argsort(-(unit @ query))[:10]
+        hits.append(np.isin(labels[best], looked).mean())
+    assert np.mean(hits) >= 0.95
+    assert MIN_PROBES <= probes < 200
+
+
 def test_list_counts() -> None:
-    assert [list_count(n) for n in (0, 1, 1000, 262_144, 1_000_000, 10**9)] == [16, 16, 32, 512, 1024, 4096]
+    assert [list_count(n) for n in (0, 16, 1000, 262_144, 1_000_000, 10**9)] == [
+        16,
+        16,
+        128,
+        2048,
+        4096,
+        4096,
+    ]
