@@ -98,12 +98,15 @@ def matches(condition: Filter, fields: Mapping[str, Any]) -> bool:
 
 def _between(value: object, low: int | float | str | None, high: int | float | str | None) -> bool:
     """Texts compare with texts and numbers with numbers; anything else is outside."""
-    for bound, holds in ((low, 1), (high, -1)):
-        if bound is None:
-            continue
+    if value is None:
+        return False
+    for bound, above in ((low, True), (high, False)):
         if isinstance(bound, str):
-            if not isinstance(value, str) or (value > bound) - (value < bound) == -holds:
+            if not isinstance(value, str) or (value < bound if above else value > bound):
                 return False
-        elif isinstance(value, bool) or not isinstance(value, int | float) or (value - bound) * holds < 0:
-            return False
-    return value is not None
+        elif bound is not None:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return False
+            if value < bound if above else value > bound:
+                return False
+    return True

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kosmos.store.filters import And, Eq, Filter, In, Not, Or, Scalar, matches
+from kosmos.store.filters import And, Contains, Eq, Filter, In, Not, Or, Prefix, Range, Scalar, matches
 
 FIELDS = {"kind": "content", "level": -1, "标题": "中文", "flag": True, "none": None, "ids": ["a", "b"]}
 
@@ -37,6 +37,32 @@ FIELDS = {"kind": "content", "level": -1, "标题": "中文", "flag": True, "non
         (And((Eq("kind", "content"), Eq("level", 0))), False),
         (Or((Eq("level", 0), Eq("标题", "中文"))), True),
         (Or((And((Eq("level", -1), Not(Eq("kind", "content")))), In("level", frozenset({0})))), False),
+        (Range("level", -1, -1), True),
+        (Range("level", None, -2), False),
+        (Range("level", -0.5), False),
+        (Range("level", high=10**400), True),
+        (Range("level", "a"), False),
+        (Range("kind", "con", "cont"), False),
+        (Range("kind", "con", "d"), True),
+        (Range("kind", 1), False),
+        (Range("kind", 1, "z"), False),
+        (Range("标题", "中", "中文"), True),
+        (Range("flag", 0, 1), False),
+        (Range("flag"), True),
+        (Range("ids"), True),
+        (Range("ids", "a"), False),
+        (Range("none"), False),
+        (Range("missing", None, 3), False),
+        (Contains("ids", "a"), True),
+        (Contains("ids", "c"), False),
+        (Contains("kind", "content"), False),
+        (Contains("missing", None), False),
+        (Prefix("kind", "con"), True),
+        (Prefix("kind", ""), True),
+        (Prefix("kind", "Con"), False),
+        (Prefix("标题", "中"), True),
+        (Prefix("level", ""), False),
+        (Not(Prefix("missing", "")), True),
         (Not(Not(Or((Not(Eq("flag", True)), And((Eq("level", -1),)))))), True),
     ],
 )
