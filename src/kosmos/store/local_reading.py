@@ -142,13 +142,23 @@ def _alive(slots: Slots, before: Mask, changed: tuple[Slots, Slots | None]) -> M
         alive &= _isin(slots, living)
     elif len(dead):
         alive &= ~_isin(slots, np.unique(dead))
-    if len(fresh):
+    if len(fresh) and len(before):
         alive[: len(before)] &= ~_isin(slots[: len(before)], np.unique(fresh))
-        alive[len(before) :] &= _last_of_each(fresh)
+    if len(fresh):
+        alive[len(before) :] &= last_of_each(fresh)
     return alive
 
 
-def _last_of_each(slots: Slots) -> Mask:
+def last_of_each(slots: Slots) -> Mask:
+    """Which places hold a slot that does not come again."""
+    low, high = int(slots.min()), int(slots.max())
+    last: Mask
+    if high - low < 8 * len(slots):  # a table is quicker than sorting; of equals, the last is written last
+        table = np.zeros(high - low + 1, np.int64)
+        places = np.arange(len(slots))
+        table[slots - low] = places
+        last = table[slots - low] == places
+        return last
     order = np.argsort(slots, kind="stable")
     last = np.ones(len(slots), bool)
     last[order[:-1]] = slots[order[1:]] != slots[order[:-1]]

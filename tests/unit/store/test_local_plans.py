@@ -14,6 +14,7 @@ from kosmos.store.clusters import (
     order_lists,
 )
 from kosmos.store.dense import join_spans
+from kosmos.store.local_reading import last_of_each
 from kosmos.store.local_upkeep import MAX_SEGMENT, plan_merges
 from kosmos.store.ranking import leading
 
@@ -115,3 +116,9 @@ def test_list_counts() -> None:
         4096,
         4096,
     ]
+
+
+@given(st.lists(st.integers(0, 40) | st.integers(10**6, 10**6 + 3), min_size=1))
+def test_of_equal_slots_the_last_counts(slots: list[int]) -> None:
+    found = last_of_each(np.array(slots, np.int64))
+    assert found.tolist() == [slot not in slots[at + 1 :] for at, slot in enumerate(slots)]
