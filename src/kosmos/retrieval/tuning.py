@@ -20,7 +20,7 @@ KEY = "retrieval"
 Weights = Mapping[str, float]
 
 SAME_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.2, TEXT_SPARSE: 1.0, TITLE_SPARSE: 0.1}
-OTHER_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.2, TEXT_SPARSE: 0.3, TITLE_SPARSE: 0.1}
+OTHER_LANGUAGE: Weights = {TEXT_DENSE: 1.0, SUMMARY_DENSE: 0.1, TEXT_SPARSE: 0.3, TITLE_SPARSE: 0.05}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Tuning:
     other: Weights = field(default_factory=lambda: dict(OTHER_LANGUAGE))
     depth: int = 200
     document: float = 0.3
-    links: float = 0.0
+    links: float = 0.2
     feedback: bool = False
     rerank: str = "none"
     rerank_depth: int = 30

@@ -80,6 +80,7 @@ def _documents(kosmos: Kosmos, folder: Path) -> Results:
         "documents list": quick.json("documents", "list", "--space", "知识库"),
         "reindex": quick.json("reindex", "--space", "知识库"),
         "search": kosmos.json("search", "证书轮换", "--k", "1"),
+        **_searches(quick, folder),
         "ask": kosmos.json("ask", "How often must the pump be oiled?"),
         "ask in Chinese": quick.json("ask", "叶子证书多久轮换一次？", "--space", "知识库"),
         "documents show": quick.json("documents", "show", name, "--space", "知识库"),
@@ -112,6 +113,24 @@ def _chunks(kosmos: Kosmos, name: str) -> Results:
         "verify": kosmos.json("verify", *space),
         "verify for people": quick.run("verify", *space),
         "read verbatim": quick.json("read", name, *space, "--verbatim"),
+    }
+
+
+def _searches(kosmos: Kosmos, folder: Path) -> Results:
+    questions = folder.parent / "questions.jsonl"
+    questions.write_text('{"question": "叶子证书多久轮换", "relevant": ["泵.md"]}\n', encoding="utf-8")
+    filters = ("--path", "手册", "--type", "content", "--since", "2020-01-01", "--language", "zh")
+    ranking = ("--route", "vector=0", "--fusion", "rrf", "--explain", "--neighbours", "1", "--walk")
+    evaluate = ("eval", "retrieval", questions, "--space", "知识库")
+    return {
+        "search filtered": kosmos.json("search", "证书轮换", *filters, "--group"),
+        "search by page": kosmos.json("search", "证书轮换", "--page", "3-7"),
+        "search explained": kosmos.json("search", "证书轮换", *ranking),
+        "search for people": kosmos.run("search", "证书轮换", *ranking),
+        "search refused": kosmos.run("search", "x", "--route", "vector"),
+        "eval retrieval": kosmos.json(*evaluate, "--against", "fusion=rrf"),
+        "eval again": kosmos.run(*evaluate, "--tune", "--save"),
+        "eval retrieval refused": kosmos.run("eval", "retrieval", folder),
     }
 
 
@@ -301,6 +320,32 @@ def test_evaluation(results: Results) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "recall / precision / IoU of the 5 best pieces" in shown.stdout
     assert "questions.jsonl" in check_refusal(results["eval refused"], 2)
+
+
+def test_searches(results: Results) -> None:
+    source = "手册 目录/泵.md"
+    assert {item["source"] for item in results["search filtered"]} == {source}
+    assert results["search by page"] == []
+    best = results["search explained"][0]
+    parts = [place["part"] for place in best["explain"]["routes"].values()]
+    rises = [rise["part"] for rise in best["explain"]["rises"]]
+    assert best["score"] == pytest.approx(sum(parts) + sum(rises))
+    assert best["neighbours"]
+    for words in (f"1. {source}:", "sparse_vector: rank 1", "rrf_k 60", "轮换:"):
+        assert words in results["search for people"].stdout
+    assert results["search refused"].returncode == results["eval retrieval refused"].returncode == 2
+
+
+def test_evaluations(results: Results) -> None:
+    measured = results["eval retrieval"]
+    assert measured["report"]["questions"] == 1
+    assert measured["report"]["overall"]["Hit@5"]["value"] == 1.0
+    assert measured["difference"]["nDCG@10"]["value"] == 0.0
+    assert measured["other"]["fusion"] == "rrf"
+    again = results["eval again"]
+    assert again.returncode == 0, again.stderr
+    assert "against the last run: Hit@5 +0.000" in again.stdout
+    assert "tuned on half of the questions" in again.stdout
 
 
 def test_sites(results: Results, site: SmallSite) -> None:

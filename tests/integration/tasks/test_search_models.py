@@ -55,7 +55,7 @@ async def test_a_rerank_endpoint_orders_the_results(shop: Scene) -> None:
             found = await _find(shop, query, rerank=how, explain=True)
             assert _sources(found)[0] == "b.md"
             assert found.warnings == ()
-            assert [hit.score for hit in found.hits][0] == 1.0  # all three words
+            assert found.hits[0].score == 1.0  # all three words
             why = found.hits[0].explain
             assert why is not None
             assert why["rerank"] == {"by": how, "score": 1.0}
