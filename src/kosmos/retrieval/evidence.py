@@ -45,9 +45,7 @@ def rank(
     lists: Lists, rows: Mapping[str, Mapping[str, Any]], tuning: Tuning, *, language: str
 ) -> list[Ranked]:
     """All that was found, best first, ties by id. `rows` are fields by id, `language` is the question's."""
-    fused = [
-        item for item in fuse(lists, tuning, lambda pk: _same(rows.get(pk), language)) if item.pk in rows
-    ]
+    fused = fuse(lists, tuning, lambda pk: _same(rows.get(pk), language), only=rows)
     owners = {item.pk: str(rows[item.pk].get("document_id", "")) for item in fused}
     by_document: dict[str, list[Fused]] = {}
     for item in fused:
@@ -56,9 +54,11 @@ def rank(
     ranked = []
     for item in fused:
         owner = owners[item.pk]
-        rises = [_from_document(item, by_document[owner], tuning.document)]
-        rises.append(_rise("link", linking.get(owner, [])[:1], (tuning.links,)))
-        kept = tuple(rise for rise in rises if rise.part > 0)
+        kept: tuple[Rise, ...] = ()
+        if tuning.document > 0 and len(by_document[owner]) > 1:
+            kept = (_from_document(item, by_document[owner], tuning.document),)
+        if owner in linking:
+            kept = (*kept, _rise("link", linking[owner], (tuning.links,)))
         score = item.score + sum(rise.part for rise in kept)
         ranked.append(Ranked(item.pk, owner, score, item.routes, kept))
     return sorted(ranked, key=lambda item: (-item.score, item.chunk_id))
@@ -96,13 +96,13 @@ def _from_document(item: Fused, siblings: Sequence[Fused], weight: float) -> Ris
 def _linking(
     fused: Sequence[Fused], rows: Mapping[str, Mapping[str, Any]], owners: Mapping[str, str]
 ) -> dict[str, list[Fused]]:
-    """By document, the chunks of others that link to it, best first."""
+    """By document, the best chunk of another one that links to it."""
     linking: dict[str, list[Fused]] = {}
-    for item in fused:
-        links = rows[item.pk].get("related_links") or ()
-        for target in {str(link.get("document_id") or "") for link in links if isinstance(link, Mapping)}:
-            if target and target != owners[item.pk]:
-                linking.setdefault(target, []).append(item)
+    for item in fused:  # best first: the first to link counts
+        for link in rows[item.pk].get("related_links") or ():
+            target = link.get("document_id") if isinstance(link, dict) else None
+            if isinstance(target, str) and target not in linking and target != owners[item.pk]:
+                linking[target] = [item]
     return linking
 
 

@@ -1,6 +1,6 @@
 """Fusion: the lists of all routes become one, and every part of every score can be recomputed by hand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kosmos.domain.answers import RouteRank
@@ -22,36 +22,54 @@ class Fused:
     routes: Mapping[str, RouteRank]
 
 
-def fuse(lists: Lists, tuning: Tuning, same_language: SameLanguage) -> list[Fused]:
+def fuse(
+    lists: Lists, tuning: Tuning, same_language: SameLanguage, *, only: Collection[str] | None = None
+) -> list[Fused]:
     """One list, best first, ties by pk. Routes without weight, and rows they alone found, are left out."""
     routes: dict[str, dict[str, RouteRank]] = {}
+    scale = tuning.scale
     for name, found in lists.items():
         low, high = span(name, found[: tuning.depth])
-        for rank, hit in enumerate(found, start=1):
-            weight = tuning.weigh(route_of(name), same_language=same_language(hit.pk))
-            weight *= REWRITTEN if "#" in name else 1.0
+        weights = [_weigh(name, tuning, same_language=same) for same in (False, True)]
+        for rank, (hit, share) in enumerate(zip(found, _shares(found, low, high, tuning), strict=True), 1):
+            if only is not None and hit.pk not in only:
+                continue
+            weight = weights[same_language(hit.pk)]
             if weight > 0:
-                place = RouteRank(rank, hit.score, weight, low, high)
-                part = part_of(place, tuning) / tuning.scale
-                routes.setdefault(hit.pk, {})[name] = RouteRank(rank, hit.score, weight, low, high, part)
+                place = RouteRank(rank, hit.score, weight, low, high, weight * share / scale)
+                routes.setdefault(hit.pk, {})[name] = place
     fused = [Fused(pk, sum(place.part for place in its.values()), its) for pk, its in routes.items()]
     return sorted(fused, key=lambda item: (-item.score, item.pk))
 
 
 def shortlist(lists: Lists, tuning: Tuning, most: int) -> set[str]:
     """The rows that may come first, whatever their languages: the best by either set of weights."""
-    ones = fuse(lists, tuning, lambda _: True)[:most]
-    others = fuse(lists, tuning, lambda _: False)[:most]
-    return {item.pk for item in (*ones, *others)}
+    kept: set[str] = set()
+    for same in (False, True):
+        scores: dict[str, float] = {}
+        for name, found in lists.items():
+            weight = _weigh(name, tuning, same_language=same)
+            if weight > 0:
+                low, high = span(name, found[: tuning.depth])
+                for hit, share in zip(found, _shares(found, low, high, tuning), strict=True):
+                    scores[hit.pk] = scores.get(hit.pk, 0.0) + weight * share
+        kept.update(sorted(scores, key=lambda pk: (-scores[pk], pk))[:most])
+    return kept
 
 
-def part_of(place: RouteRank, tuning: Tuning) -> float:
-    """What one route adds to a row, before scaling."""
+def _weigh(name: str, tuning: Tuning, *, same_language: bool) -> float:
+    weight = tuning.weigh(route_of(name), same_language=same_language)
+    return weight * REWRITTEN if "#" in name else weight
+
+
+def _shares(found: Sequence[Found], low: float, high: float, tuning: Tuning) -> list[float]:
+    """What each place of a list is worth, before its weight."""
     if tuning.fusion == RRF:
-        return place.weight / (tuning.rrf_k + place.rank)
-    stretch = place.high - place.low
-    share = (place.score - place.low) / stretch if stretch > 0 else 1.0
-    return place.weight * max(0.0, share)
+        return [1 / (tuning.rrf_k + rank) for rank in range(1, len(found) + 1)]
+    stretch = high - low
+    if stretch <= 0:
+        return [1.0] * len(found)
+    return [max(0.0, (hit.score - low) / stretch) for hit in found]
 
 
 def span(name: str, found: Sequence[Found]) -> tuple[float, float]:
