@@ -11,15 +11,17 @@ from kosmos.store.rows import Found, IndexRow
 
 from .shelves import chunks, document, rows
 
-MIXED = "# Guide\n\nEnglish words stand here.\n\n## 安装\n\n先停止数据库，再运行安装脚本。\n\n```\nkubectl apply\n```\n"
+MIXED = (
+    "# Guide\n\nEnglish words stand here, and many more of them follow so that the page is an English one.\n\n"
+    "## 安装\n\n先停止数据库，再运行安装脚本。\n"
+)
+CHINESE = "# 安装\n\n先停止数据库服务，再运行安装脚本。\n\n# 命令\n\n```\nkubectl apply -f x.yaml\n```\n"
 
 
 def test_languages_of_rows() -> None:
     english = [row for row in rows("guide", MIXED) if row.fields["node_type"] == "content"]
     assert [row.fields["language"] for row in english] == ["en", "zh"]
-    chinese = rows(
-        "zh", "# 安装\n\n先停止数据库服务，再运行安装脚本。\n\n# 命令\n\n```\nkubectl apply -f x.yaml\n```\n"
-    )
+    chinese = rows("zh", CHINESE)
     assert {row.fields["language"] for row in chinese} == {"zh"}  # code of a Chinese page is Chinese too
 
 
