@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kosmos.encoders.contract import Encoder
-from kosmos.errors import KosmosError
+from kosmos.errors import KosmosError, ProviderUnavailable
 from kosmos.retrieval.bm25 import query_vector
 from kosmos.retrieval.feedback import TEXTS, expand
 from kosmos.retrieval.fusion import shortlist
@@ -138,7 +140,10 @@ async def _vectors(search: _Search, text: str) -> dict[str, Dense]:
     encoders = {shelf.encoder.name: shelf.encoder for shelf in search.shelves if shelf.encoder}
     for name, encoder in encoders.items() if any(map(search.on, DENSE)) else ():
         try:
-            vectors[name] = (await encoder.encode_queries([text]))[0]
+            made = await encoder.encode_queries([text])
+            if made.shape != (1, encoder.dimension) or not np.isfinite(made).all():
+                raise ProviderUnavailable(f"{name} gave a vector that cannot be used.")
+            vectors[name] = made[0]
         except KosmosError as error:
             search.gathered.warn(f"Results are without the dense routes: {error.message}", error)
     return vectors

@@ -1,9 +1,10 @@
 """Asking the routes: those that fail leave a warning, those that work give their answer."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kosmos.doubles.memory_store import MemoryStore
@@ -23,6 +24,7 @@ from kosmos.retrieval.routes import (
 from kosmos.retrieval.search import Wanted, search_shelves
 from kosmos.retrieval.terms import term_id
 from kosmos.retrieval.tuning import Tuning
+from kosmos.store.rows import Dense
 
 from .shelves import fill, rows, stock
 
@@ -84,6 +86,21 @@ async def test_a_broken_encoder_leaves_the_sparse_routes() -> None:
     gathered = await _gather(store, "oil the pump", encoder, Tuning())
     assert set(gathered.lists) == set(SPARSE)
     assert list(gathered.warnings) == ["Results are without the dense routes: The encoder does not answer."]
+
+
+@pytest.mark.parametrize("shape", ["nan", "short", "none"])
+async def test_vectors_that_cannot_be_used(shape: str) -> None:
+    """An endpoint may give NaN, another dimension, or nothing at all."""
+
+    class Odd(WordEncoder):
+        async def encode_queries(self, texts: Sequence[str]) -> Dense:
+            good = await super().encode_queries(texts)
+            return {"nan": good * np.float32("nan"), "short": good[:, :5], "none": good[:0]}[shape]
+
+    store = await stock(TEXTS, encoder=WordEncoder())
+    gathered = await _gather(store, "oil the pump", Odd(), Tuning())
+    assert set(gathered.lists) == set(SPARSE)
+    assert ["cannot be used" in warning for warning in gathered.warnings] == [True]
 
 
 async def test_when_nothing_works_the_reason_is_raised() -> None:

@@ -12,7 +12,7 @@ from kosmos.store.rows import Found, IndexRow
 from .shelves import chunks, document, rows
 
 MIXED = (
-    "# Guide\n\nEnglish words stand here, and many more of them follow so that the page is an English one.\n\n"
+    "# Guide\n\nEnglish words stand here, and many more of them follow so that this page is English.\n\n"
     "## 安装\n\n先停止数据库，再运行安装脚本。\n"
 )
 CHINESE = "# 安装\n\n先停止数据库服务，再运行安装脚本。\n\n# 命令\n\n```\nkubectl apply -f x.yaml\n```\n"
