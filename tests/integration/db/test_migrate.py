@@ -9,6 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from kosmos.db import Database, blobs, tables
+from kosmos.db.chunks import live_layers
 from kosmos.db.migrate import HEAD, current_revision, ensure_current, known_revisions, migrate
 from kosmos.errors import ConfigError
 
@@ -145,6 +146,27 @@ async def test_chunks_keep_their_ids_over_generations_from_0004_on(database_url:
     assert draft is None
     assert await _chunks(db) == set()  # children go with their parents again
     await migrate(db, HEAD)
+    await db.close()
+
+
+async def test_chunks_that_hide_nothing_say_so_by_null(database_url: str) -> None:
+    """Earlier releases stored the word null, which no index can leave out."""
+    db = Database(database_url)
+    await migrate(db, "0004")
+    await _fill_accounts(db)
+    await _fill_documents(db)
+    layer = '{"redactions": []}'
+    async with db.write() as conn:
+        for name, stored in (("h", "null"), ("c", layer)):
+            words = sa.text("UPDATE chunk SET redaction = CAST(:stored AS JSONB) WHERE id = :name")
+            if db.is_sqlite:
+                words = sa.text("UPDATE chunk SET redaction = :stored WHERE id = :name")
+            await conn.execute(words, {"stored": stored, "name": name})
+    await migrate(db, HEAD)
+    async with db.read() as conn:
+        found = await conn.execute(sa.text("SELECT id FROM chunk WHERE redaction IS NOT NULL"))
+        assert list(found.scalars()) == ["c"]
+        assert (await live_layers(conn, ["d1"]))["d1"].redactions == ({"redactions": []},)
     await db.close()
 
 
