@@ -27,7 +27,9 @@ from kosmos.net import Fetcher, Policy
 from kosmos.net import Limits as FetchLimits
 from kosmos.retrieval.cross_encoder import CrossEncoder
 from kosmos.store.opening import open_store
+from kosmos.tasks.agents import add_shipped_agents
 from kosmos.tasks.workbench import Workbench
+from kosmos.tools.web_search import SearchEngine, WebSearch
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         fetcher=Fetcher(_policy(settings)),
         provider_seconds=settings.provider_timeout,
         reranker=CrossEncoder(settings.reranker.expanduser()) if settings.reranker else None,
+        web_search=_web_search(settings),
     )
     try:
         await ensure_current(db, upgrade=settings.embedded)
@@ -124,6 +127,15 @@ async def _with_encoder(settings: Settings, bench: Workbench) -> Workbench:
         return replace(bench, no_encoder=reason)
 
 
+def _web_search(settings: Settings) -> WebSearch | None:
+    """The search engine of the instance."""
+    key = settings.search_engine_api_key
+    if settings.search_engine is None or key is None:
+        return None
+    engine = SearchEngine(settings.search_engine)
+    return WebSearch(engine, key.get_secret_value(), address=settings.search_engine_url)
+
+
 def _redis_listener(url: str) -> Wake:
     """Sends the ids of new jobs to Dramatiq workers, beside whatever else goes on."""
     try:
@@ -174,6 +186,7 @@ async def _welcome(settings: Settings, bench: Workbench) -> None:
     async with bench.db.write() as conn:
         token = await make_first_user(conn, name=_login(), now=bench.clock())
         if token is not None:
+            await add_shipped_agents(conn, bench.clock())
             # Before the commit: without the file nobody could ever sign in. A file of an earlier
             # database that is gone opens nothing any more.
             await asyncio.to_thread(_put_token, settings, token)

@@ -6,11 +6,13 @@ Forbidden. A token's scope limits its user's roles; being an administrator opens
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.db import credentials, documents, jobs, spaces
+from kosmos.db import agents, credentials, documents, jobs, sessions, spaces
 from kosmos.domain.accounts import Principal, Role, Scope
+from kosmos.domain.agents import Agent
 from kosmos.domain.credentials import Credential
 from kosmos.domain.documents import Document
 from kosmos.domain.jobs import Job
+from kosmos.domain.sessions import Session
 from kosmos.domain.spaces import SpaceView
 from kosmos.domain.values import storable
 from kosmos.errors import Forbidden, InvalidInput, NotFound
@@ -112,6 +114,37 @@ async def require_credential(
             remedy="Ask its owner, or add a credential of your own.",
         )
     return credential
+
+
+async def require_agent(conn: AsyncConnection, who: Principal, agent_id: str, *, change: bool) -> Agent:
+    """The agent, if it is the caller's or the instance's; changing one of those needs an administrator."""
+    require_scope(who, Scope.WRITE if change else Scope.READ)
+    agent = await agents.get_agent(conn, agent_id) if storable(agent_id) else None
+    if agent is None or agent.owner_id not in (who.user.id, None):
+        raise NotFound(f"There is no agent {agent_id}.", remedy="List yours with: kosmos agents list")
+    if change and agent.owner_id is None:
+        require_admin(who)
+    return agent
+
+
+async def resolve_agent(conn: AsyncConnection, who: Principal, name_or_id: str) -> Agent:
+    """The agent of that name or id; the caller's own comes before one of the instance."""
+    require_scope(who, Scope.READ)
+    found = await agents.find_agents(conn, who.user.id, name_or_id) if storable(name_or_id) else []
+    if not found:
+        raise NotFound(f"There is no agent {name_or_id!r}.", remedy="List yours with: kosmos agents list")
+    return found[0]
+
+
+async def require_session(
+    conn: AsyncConnection, who: Principal, session_id: str, *, need: Scope = Scope.READ
+) -> Session:
+    """The session, if it is the caller's; what was said in it is for nobody else."""
+    require_scope(who, need)
+    session = await sessions.get_session(conn, session_id) if storable(session_id) else None
+    if session is None or session.owner_id != who.user.id:
+        raise NotFound(f"There is no session {session_id}.", remedy="List yours with: kosmos sessions list")
+    return session
 
 
 def _with_role(who: Principal, view: SpaceView, need: Role) -> SpaceView:

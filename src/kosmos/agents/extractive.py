@@ -29,12 +29,12 @@ class _Scored:
     hit: SearchHit
 
 
-def answer_extractively(question: str, hits: Sequence[SearchHit]) -> Answer:
-    """Quotes from the hits that answer the question best, or a plain word that nothing fits."""
+def answer_extractively(question: str, hits: Sequence[SearchHit], *, first: int = 1) -> Answer:
+    """Quotes from the hits that answer the question best, numbered from `first`, or that nothing fits."""
     scored = {item.sentence.text: item for item in reversed(_score(question, hits))}  # each text once
     ranked = sorted(scored.values(), key=lambda item: -item.score)
     chosen = [item for item in ranked if item.score >= KEEP_WITHIN * ranked[0].score][:MAX_QUOTES]
-    citations = tuple(_citation(number, item) for number, item in enumerate(chosen, start=1))
+    citations = tuple(_citation(number, item) for number, item in enumerate(chosen, start=first))
     return Answer(answer=_text(question, citations), citations=citations, strategy=STRATEGY, run_id=new_id())
 
 

@@ -9,7 +9,7 @@ _END = re.compile(r"[。！？；]+[”’」』）]*|(?<![.!?])[.!?]++[\"')\]]*
 _OWN_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|\||#{1,6}\s|>|```|~~~|\$\$)")
 _NUMBER = re.compile(r"\s*\d+[.)]\s")
 _RULE = re.compile(r"[\s|:\-=`~$]*")
-_FENCE = re.compile(r"\s*(?:```[^`]*$|~~~)")
+FENCE = re.compile(r"\s*(?:```[^`]*$|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def _pieces(lines: list[str]) -> Iterator[tuple[int, str, bool]]:
     """Paragraphs and single lines, with the index of their first line and whether they stay whole."""
     start, gathered, in_code = 0, list[str](), False
     for index, line in enumerate(lines):
-        fence = bool(_FENCE.match(line))
+        fence = bool(FENCE.match(line))
         alone = in_code or fence or bool(_OWN_LINE.match(line))
         in_code ^= fence
         # An indented line goes on with the list item above it; a table row or heading never goes on.

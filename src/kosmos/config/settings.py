@@ -86,6 +86,13 @@ class Settings(BaseModel):
         le=256,
         description="Cores that a local encoder may use. 0: all that there are, at most 4.",
     )
+    search_engine: Literal["tavily", "bocha"] | None = Field(
+        default=None, description="Who searches the web for agents that may."
+    )
+    search_engine_api_key: SecretStr | None = Field(default=None, description="Key of the search engine.")
+    search_engine_url: Url | None = Field(
+        default=None, description="Address of the search engine. Default: its own."
+    )
     redis_url: Url | None = Field(
         default=None,
         description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",

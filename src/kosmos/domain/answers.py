@@ -86,7 +86,11 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a statement stands: `quote` is a substring of those lines of the canonical text."""
+    """Where a statement stands: `quote` is a substring of those lines of the canonical text.
+
+    `version` is that of the document, 0 where nobody looked. What the web said has a `url`, no document
+    and no lines.
+    """
 
     marker: str
     document_id: str
@@ -95,6 +99,17 @@ class Citation:
     end_line: int
     page: int | None
     quote: str
+    version: int = 0
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of an answer: which markers it bears, and why it has no support if it has none."""
+
+    text: str
+    markers: tuple[str, ...] = ()
+    problem: str | None = None  # `no citation` or `quote not found`
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +121,5 @@ class Answer:
     strategy: str
     run_id: str
     usage: Mapping[str, Any] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    removed: tuple[str, ...] = ()  # markers of the model that pointed nowhere

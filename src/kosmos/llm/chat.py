@@ -12,7 +12,15 @@ from kosmos.llm.client import client_for
 
 # Options of a credential that are ours; all others go to the provider with the request.
 OWN_OPTIONS = frozenset(
-    {"max_concurrency", "prompt_price", "cached_price", "output_price", "parallel_batches"}
+    {
+        "max_concurrency",
+        "max_context_tokens",
+        "prompt_price",
+        "cached_price",
+        "output_price",
+        "parallel_batches",
+        "stream_usage",
+    }
 )
 Message = Mapping[str, Any]
 

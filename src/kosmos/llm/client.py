@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from kosmos.domain.credentials import Credential, CredentialType
-from kosmos.errors import CredentialUnusable, ProviderBusy, ProviderRejected, ProviderUnavailable
+from kosmos.errors import CredentialUnusable, FetchRefused, ProviderBusy, ProviderRejected, ProviderUnavailable
 
 if TYPE_CHECKING:
     import openai
@@ -31,7 +31,11 @@ class Probe:
 
 @asynccontextmanager
 async def client_for(
-    credential: Credential, key: str | None, seconds: float
+    credential: Credential,
+    key: str | None,
+    seconds: float,
+    *,
+    transport: httpx2.AsyncBaseTransport | None = None,
 ) -> "AsyncIterator[openai.AsyncOpenAI]":
     """A client that gives up by itself and never retries: retrying is decided above."""
     import openai
@@ -42,7 +46,7 @@ async def client_for(
             api_key=key or _NO_KEY,
             timeout=seconds,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(verify=_trusted()),
+            http_client=openai.DefaultAsyncHttpxClient(verify=_trusted(), transport=transport),
         )
         async with client:
             yield client
@@ -70,7 +74,10 @@ async def named_errors(credential: Credential) -> AsyncIterator[None]:
         raise ProviderBusy(f"{who} asks to slow down.", retry_after=_retry_after(error.response)) from None
     except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
         raise ProviderUnavailable(f"{who} did not answer in time.", remedy=check) from None
-    except (openai.APIConnectionError, httpx2.TransportError):
+    except (openai.APIConnectionError, httpx2.TransportError) as error:
+        if isinstance(error.__cause__, FetchRefused):
+            refused = error.__cause__
+            raise ProviderRejected(f"{who}: {refused.message}", remedy=refused.remedy) from None
         raise ProviderUnavailable(
             f"{who} cannot be reached at {credential.base_url}.", remedy=check
         ) from None

@@ -80,6 +80,8 @@ class Request:
     headers: Mapping[str, str]
     follow: bool = True
     types: tuple[str, ...] | None = None
+    method: str = "GET"
+    body: bytes | None = None
 
 
 class Fetcher:
@@ -131,6 +133,16 @@ class Fetcher:
         fetched = await self._run(Request(url, asked, follow, types), collect)
         return replace(fetched, content=bytes(body))
 
+    async def post(self, url: str, body: bytes, *, headers: Mapping[str, str] | None = None) -> Fetched:
+        """Send a body and read the answer; where it leads elsewhere is not followed."""
+        answer = bytearray()
+
+        async def collect(piece: bytes) -> None:
+            answer.extend(piece)
+
+        request = Request(url, headers or {}, follow=False, method="POST", body=body)
+        return replace(await self._run(request, collect), content=bytes(answer))
+
     async def download(self, url: str, path: Path, *, headers: Mapping[str, str] | None = None) -> Fetched:
         """Read an answer into a new file; nothing is left of it when the fetch fails."""
         file = await asyncio.to_thread(path.open, "xb")
@@ -163,7 +175,7 @@ class Fetcher:
         headers: Mapping[str, str] = {**_polite(self.policy), **request.headers}
         passed: list[str] = []
         while True:
-            async with self._answer(target, headers) as response:
+            async with self._answer(target, headers, request) as response:
                 place = _place(response, target) if request.follow else None
                 if place is None:
                     fetched = await _read(response, request, sink=sink, limits=self.policy.limits)
@@ -176,10 +188,14 @@ class Fetcher:
             headers, target = headers_after(headers, target, following), following
 
     @asynccontextmanager
-    async def _answer(self, target: Target, headers: Mapping[str, str]) -> AsyncIterator[httpx2.Response]:
+    async def _answer(
+        self, target: Target, headers: Mapping[str, str], asked: Request
+    ) -> AsyncIterator[httpx2.Response]:
         limits = self.policy.limits
         timeouts = httpx2.Timeout(limits.seconds, connect=limits.connect_seconds).as_dict()
-        request = httpx2.Request("GET", target.url, headers=headers, extensions={"timeout": timeouts})
+        request = httpx2.Request(
+            asked.method, target.url, headers=headers, content=asked.body, extensions={"timeout": timeouts}
+        )
         try:
             response = await self._transport.handle_async_request(request)
             try:

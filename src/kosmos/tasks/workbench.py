@@ -15,6 +15,8 @@ from kosmos.net import Fetcher
 from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
 from kosmos.tasks.navigating import SourceCache
+from kosmos.tasks.run_hall import RunHall
+from kosmos.tools.web_search import WebSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Workbench:
     encoder: Encoder | None = None  # None: there are sparse routes only
     no_encoder: str = ""  # why there is none, where one was wanted
     reranker: Reranker | None = None  # a local model that reads question and passage together
+    runs: RunHall = field(default_factory=RunHall)
+    web_search: WebSearch | None = None  # that of the instance
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
@@ -42,6 +46,7 @@ class Workbench:
 
     async def close(self) -> None:
         """Let go of processes and connections."""
+        await self.runs.close()
         if self.encoder is not None:
             await self.encoder.close()
         await self.converter.close()

@@ -1,0 +1,251 @@
+"""A run from its question to its answer: the talk so far, the model, the tools, the loop or the extracts."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kosmos.agents.extractive import STRATEGY as EXTRACTIVE
+from kosmos.agents.extractive import answer_extractively
+from kosmos.agents.loop import STRATEGY as LOOP
+from kosmos.agents.loop import Assignment, LoopRun
+from kosmos.agents.telling import node, usage_of
+from kosmos.agents.thinking import Limits
+from kosmos.db import sessions as session_table
+from kosmos.domain.accounts import Principal
+from kosmos.domain.agents import AgentForm
+from kosmos.domain.answers import Answer
+from kosmos.domain.events import Event, EventType
+from kosmos.domain.jobs import Spent
+from kosmos.domain.language import language_of
+from kosmos.domain.sessions import Message, Run, Session
+from kosmos.errors import KosmosError
+from kosmos.llm.inference import Patience, infer
+from kosmos.llm.streaming import Inquiry, Model, Turn
+from kosmos.sessions.budget import Budget
+from kosmos.sessions.compression import (
+    SUMMARY_TOKENS,
+    Plan,
+    compression_prompt,
+    plain_summary,
+    plan_compression,
+    summary_message,
+)
+from kosmos.sessions.history import Stage, history_for
+from kosmos.sessions.titles import clean_title, title_prompt
+from kosmos.tasks.knowledge_desk import KnowledgeDesk
+from kosmos.tasks.run_models import models_of, window_of
+from kosmos.tasks.run_past import Past, fence_of, kept_references, look_back, open_sources
+from kosmos.tasks.run_wishes import RunWish
+from kosmos.tasks.workbench import Workbench
+from kosmos.tools.contract import Tool
+from kosmos.tools.knowledge import knowledge_tools
+from kosmos.tools.registry import choose_tools
+from kosmos.tools.web_search import WebSearch, web_search_tool
+
+EXTRACT_DEPTH = 8
+# Options of an agent that are ours; all others go to the provider.
+OWN_OPTIONS = frozenset({"retrieve", "max_context_tokens", "title"})
+
+
+@dataclass(slots=True)
+class Drive:
+    """One run under way."""
+
+    bench: Workbench
+    who: Principal
+    run: Run
+    session: Session
+    agent: AgentForm
+    wish: RunWish
+    models: list[Model] = field(default_factory=list)
+    past: Past = field(default_factory=Past)
+    loop: LoopRun | None = None
+    answer: Answer | None = None
+    spent: Spent = field(default_factory=Spent)  # beside the loop
+    last_number: int = 0
+    ready: asyncio.Event = field(default_factory=asyncio.Event)  # the models are known
+
+    @property
+    def total(self) -> Spent:
+        """Everything that was spent."""
+        return self.spent + (self.loop.spent if self.loop else Spent())
+
+    @property
+    def messages(self) -> list[Message]:
+        """Calls of tools and their results, so far."""
+        return self.loop.messages if self.loop else []
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Everything that happens until the answer stands."""
+        space_ids = self._space_ids()
+        self.models = await models_of(self.bench, self.who, self.agent, self.wish.model, space_ids=space_ids)
+        self.ready.set()
+        strategy = LOOP if self.models else EXTRACTIVE
+        model = self.models[0].credential.model if self.models else None
+        yield Event(
+            EventType.RUN_START,
+            {
+                "run_id": self.run.id,
+                "session_id": self.session.id,
+                "agent": self.agent.name,
+                "model": model,
+                "strategy": strategy,
+            },
+        )
+        desk = KnowledgeDesk(self.bench, self.who, space_ids)
+        steps = self._by_loop(desk) if self.models else self._by_extracts(desk)
+        async with aclosing(steps):
+            async for event in steps:
+                yield event
+
+    def _space_ids(self) -> list[str] | None:
+        """What agent and request allow, both."""
+        allowed, wanted = self.agent.allowed_spaces, self.wish.space_ids
+        if allowed is None or wanted is None:
+            either = allowed if wanted is None else wanted
+            return None if either is None else list(either)
+        return [one for one in wanted if one in allowed]
+
+    async def _by_extracts(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
+        """Without a model: quotes, through the same events."""
+        hits = await desk.hits(self.wish.question, k=EXTRACT_DEPTH)
+        unhidden = {item.chunk_id for item in await desk.passages(hits) if item.exact is None}
+        before = int(self.session.metadata.get("last_number", 0))
+        shown = [hit for hit in hits if hit.chunk_id in unhidden]
+        made = answer_extractively(self.wish.question, shown, first=before + 1)
+        yield Event(EventType.ANSWER_CHUNK, {"text": made.answer, "step": 1})
+        self.last_number = before + len(made.citations)
+        for event in self._conclude(
+            Answer(made.answer, made.citations, EXTRACTIVE, self.run.id, usage_of(Spent()))
+        ):
+            yield event
+
+    async def _by_loop(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
+        window = window_of(self.agent, self.wish.model, self.models)
+        async for event in self._look_back(window):
+            yield event
+        sources = open_sources(self.past, self.session.id, desk)
+        self.loop = LoopRun(
+            Assignment(
+                question=self.wish.question,
+                role=f"{self.agent.system_prompt}\n\n{self.wish.instructions}".strip(),
+                history=history_for(Stage.LOOP, self.past.messages),
+                language=self.agent.language,
+                options={k: v for k, v in self.agent.chat_options.items() if k not in OWN_OPTIONS},
+                limits=Limits(
+                    self.agent.step_limit, self.agent.chat_options.get("retrieve", "first") == "first"
+                ),
+                prompt_tokens=Budget(window).prompt,
+                today=self.bench.clock().date(),
+            ),
+            self._infer,
+            choose_tools(self._tools(desk), self.agent.allowed_tools),
+            sources,
+        )
+        async for event in self.loop.events():
+            yield event
+        cited = self.loop.cited
+        self.last_number = sources.next_number - 1
+        if cited is not None:
+            usage = usage_of(self.total, estimated=self.loop.estimated)
+            answer = Answer(
+                cited.answer, cited.citations, LOOP, self.run.id, usage, cited.claims, cited.removed
+            )
+            for event in self._conclude(answer):
+                yield event
+
+    def _infer(self, inquiry: Inquiry) -> Any:
+        return infer(self.models, inquiry, Patience(self.bench.provider_seconds, rng=self.bench.rng))
+
+    def _tools(self, desk: KnowledgeDesk) -> list[Tool]:
+        found = knowledge_tools(desk)
+        config = self.bench.web_search
+        if self.wish.search_engine is not None and self.wish.search_engine_api_key:
+            config = WebSearch(self.wish.search_engine, self.wish.search_engine_api_key)
+        return [*found, web_search_tool(config, self._post)] if config else found
+
+    async def _post(self, url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[int, Any]:
+        """Send JSON by the guarded way out."""
+        sent = json.dumps(body, ensure_ascii=False).encode()
+        kind = {"Content-Type": "application/json", "Accept": "application/json"}
+        fetched = await self.bench.fetcher.post(url, sent, headers={**headers, **kind})
+        try:
+            return fetched.status, json.loads(fetched.content)
+        except (ValueError, RecursionError):
+            return fetched.status, None
+
+    def _conclude(self, answer: Answer) -> list[Event]:
+        self.answer = answer
+        told = [Event(EventType.CITATION, asdict(item)) for item in answer.citations]
+        return [*told, Event(EventType.FINAL_ANSWER, plain_answer(answer))]
+
+    async def _look_back(self, window: int) -> AsyncIterator[Event]:
+        """The talk so far, compressed where it has become too long."""
+        if self.wish.history is not None:
+            self.past = Past(tuple(self.wish.history))
+            return
+        async with self.bench.db.read() as conn:
+            messages = await session_table.active_messages(conn, self.session.id)
+        # The question itself is stored already, and is asked apart.
+        earlier = [message for message in messages if message.run_id != self.run.id]
+        plan = plan_compression(earlier, window)
+        if plan is not None:
+            async for event in self._compress(plan, window):
+                yield event
+            async with self.bench.db.read() as conn:
+                messages = await session_table.active_messages(conn, self.session.id)
+            earlier = [message for message in messages if message.run_id != self.run.id]
+        self.past = look_back(self.session, earlier)
+
+    async def _compress(self, plan: Plan, window: int) -> AsyncIterator[Event]:
+        language = language_of("\n".join(message.content for message in plan.older))
+        fence = fence_of(self.session.id)
+        prompt = compression_prompt(plan, language, fence, most=Budget(window).prompt - SUMMARY_TOKENS)
+        try:
+            text = await self._ask(prompt)
+        except KosmosError as error:
+            yield Event(EventType.NODE_ERROR, {"node": "compression", "error": error.message})
+            text = ""
+        summary = summary_message(text or plain_summary(plan), plan)
+        sources = kept_references(plan.older, summary.content)
+        summary = Message(
+            summary.role,
+            summary.type,
+            summary.content,
+            {**summary.metadata, "sources": sources, "by_model": bool(text)},
+            summary.token_count,
+        )
+        now = self.bench.clock()
+        async with self.bench.db.write() as conn:
+            await session_table.lock_session(conn, self.session.id)
+            await session_table.mark_compressed(conn, [message.id for message in plan.older], now)
+            await session_table.add_messages(conn, self.session.id, [summary], now)
+        payload = {"messages": len(plan.older), "kept": len(plan.recent), "tokens": summary.token_count}
+        yield Event(EventType.SESSION_COMPRESSED, payload)
+        yield node("compression", 0, messages=len(plan.older))
+
+    async def _ask(self, prompt: str, **options: Any) -> str:
+        """One plain question to the model."""
+        text = ""
+        async with aclosing(
+            self._infer(Inquiry([{"role": "user", "content": prompt}], options=options))
+        ) as all_:
+            async for piece in all_:
+                if isinstance(piece, Turn):
+                    text, self.spent = piece.text, self.spent + piece.spent
+        return text
+
+    async def title(self) -> str | None:
+        """A title by the model, if there is one and it can."""
+        try:
+            return clean_title(await self._ask(title_prompt(self.wish.question, fence_of(self.session.id))))
+        except KosmosError:
+            return None
+
+
+def plain_answer(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON."""
+    return asdict(answer)

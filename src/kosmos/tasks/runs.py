@@ -1,0 +1,235 @@
+"""Runs: a question to an agent, followed, stopped, collected. Rights are checked here."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kosmos.accounts.access import require_session, require_space
+from kosmos.agents.files import shipped_forms
+from kosmos.agents.telling import message as make_message
+from kosmos.db import agents as agent_table
+from kosmos.db import runs as table
+from kosmos.db import sessions as session_table
+from kosmos.domain.accounts import Principal, Scope
+from kosmos.domain.agents import AgentForm
+from kosmos.domain.events import Event, EventType, StoredEvent
+from kosmos.domain.ids import new_id
+from kosmos.domain.jobs import Spent
+from kosmos.domain.sessions import MessageRole, MessageType, Run, RunStatus, Session, SessionOrigin
+from kosmos.domain.values import storable
+from kosmos.errors import Conflict, KosmosError, NotFound
+from kosmos.sessions.live import LiveRun
+from kosmos.sessions.titles import first_title
+from kosmos.tasks.run_closing import bury_run, close_run
+from kosmos.tasks.run_driving import Drive
+from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
+from kosmos.tasks.run_wishes import RunWish
+from kosmos.tasks.workbench import Workbench
+
+log = logging.getLogger(__name__)
+POLL_SECONDS = 0.3
+QUIET_POLLS = 30
+
+
+async def start_run(bench: Workbench, who: Principal, session_id: str, wish: RunWish) -> Run:
+    """Begin to answer a question in a session. The run goes on by itself, whoever follows it."""
+    wish.check()
+    await bury_dead(bench, session_id)
+    async with bench.db.write() as conn:
+        session = await require_session(conn, who, session_id, need=Scope.WRITE)
+        for space_id in wish.space_ids or ():
+            await require_space(conn, who, space_id)
+        agent = await _agent_of(conn, session)
+        run = _new_run(bench, session)
+        try:
+            async with conn.begin_nested():
+                await table.insert_run(conn, run)
+        except sa.exc.IntegrityError:
+            raise Conflict(
+                "An answer is under way in this session.", remedy="Wait for it, or stop that run."
+            ) from None
+        await _store_question(conn, bench, session, wish, run.id)
+    drive = Drive(bench, who, run, session, agent, wish)
+    live = LiveRun(run.id, session.id)
+    bench.runs.start(bench.db, bench.clock, live, _drive(bench, drive))
+    return run
+
+
+async def _agent_of(conn: AsyncConnection, session: Session) -> AgentForm:
+    """The agent of a session as it is now; where it is gone, the first that comes with Kosmos."""
+    found = await agent_table.get_agent(conn, session.agent_id) if session.agent_id else None
+    return found.form if found else _stand_in()
+
+
+def _stand_in() -> AgentForm:
+    return next(form for form in shipped_forms() if form.name == "knowledge assistant")
+
+
+def _new_run(bench: Workbench, session: Session) -> Run:
+    now = bench.clock()
+    return Run(
+        id=new_id(),
+        session_id=session.id,
+        agent_id=session.agent_id,
+        status=RunStatus.RUNNING,
+        error=None,
+        worker=bench.runs.worker,
+        stop_requested=False,
+        spent=Spent(),
+        seen_at=now,
+        created_at=now,
+        finished_at=None,
+    )
+
+
+async def _store_question(
+    conn: AsyncConnection, bench: Workbench, session: Session, wish: RunWish, run_id: str
+) -> None:
+    now = bench.clock()
+    asked = make_message(MessageRole.USER, MessageType.USER, wish.question, {})
+    message = replace(asked, run_id=run_id)
+    await session_table.lock_session(conn, session.id)
+    await session_table.add_messages(conn, session.id, [message], now)
+    if not session.title:
+        title = first_title(wish.question)
+        await session_table.update_session(conn, session.id, {"title": title}, now)
+
+
+async def _drive(bench: Workbench, drive: Drive) -> None:
+    """Let a run go to its end, whichever that is."""
+    title = asyncio.create_task(_name(bench, drive))
+    status, error = RunStatus.COMPLETED, None
+    try:
+        async for event in drive.events():
+            bench.runs.emit(drive.run.id, event)
+    except asyncio.CancelledError:
+        willed = bench.runs.stopped_by_will(drive.run.id)
+        status = RunStatus.STOPPED if willed else RunStatus.INTERRUPTED
+    except KosmosError as failure:
+        status, error = RunStatus.FAILED, failure
+    except Exception:
+        log.exception("a run broke", extra={"run": drive.run.id})
+        status, error = RunStatus.FAILED, KosmosError("The run broke; the log has the details.")
+    if status is RunStatus.COMPLETED:
+        await asyncio.wait([title], timeout=0.0)
+    try:
+        await close_run(bench, drive, status, error=error)
+    except Exception:
+        log.exception("the end of a run could not be stored", extra={"run": drive.run.id})
+    if status is not RunStatus.COMPLETED:
+        title.cancel()
+    await asyncio.gather(title, return_exceptions=True)
+
+
+async def _name(bench: Workbench, drive: Drive) -> None:
+    """Give a new session a title beside its first answer."""
+    wanted = drive.session.origin is SessionOrigin.CHAT and not drive.session.title
+    if not wanted or drive.agent.chat_options.get("title") is False:
+        return
+    await drive.ready.wait()
+    title = await drive.title() if drive.models else None
+    if title:
+        async with bench.db.write() as conn:
+            await session_table.update_session(conn, drive.session.id, {"title": title}, bench.clock())
+        bench.runs.emit(drive.run.id, Event(EventType.SESSION_TITLE, {"title": title}))
+
+
+async def require_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> Run:
+    """The run of a session of the caller."""
+    async with bench.db.read() as conn:
+        await require_session(conn, who, session_id)
+        run = await table.get_run(conn, run_id) if storable(run_id) else None
+    if run is None or run.session_id != session_id:
+        raise NotFound(f"There is no run {run_id}.", remedy="List the runs of the session.")
+    return run
+
+
+async def list_runs(bench: Workbench, who: Principal, session_id: str) -> list[Run]:
+    """The runs of a session, newest first."""
+    await bury_dead(bench, session_id)
+    async with bench.db.read() as conn:
+        await require_session(conn, who, session_id)
+        return await table.list_runs(conn, session_id)
+
+
+async def follow_run(
+    bench: Workbench, who: Principal, session_id: str, run_id: str, *, after: int = 0
+) -> AsyncIterator[StoredEvent | None]:
+    """The events of a run behind a number, as they come, until it has ended; None is a sign of life.
+
+    A run of this process is followed in memory, any other one in the table.
+    """
+    await require_run(bench, who, session_id, run_id)
+    live = bench.runs.live(run_id)
+    if live is not None:
+        async for event in live.follow(after):
+            yield event
+        return
+    quiet = 0
+    while True:
+        async with bench.db.read() as conn:
+            # In this order: a run that had ended before there were no more events has told everything.
+            run = await table.get_run(conn, run_id)
+            events = await table.events_after(conn, run_id, after)
+        for stored in events:
+            after = stored.sequence
+            yield stored
+        if events:
+            continue
+        if run is None or run.status.ended:
+            return
+        await bury_dead(bench, session_id)
+        quiet += 1
+        if quiet % QUIET_POLLS == 0:
+            yield None
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> Run:
+    """Stop a run. What it has said so far stays in the session."""
+    async with bench.db.read() as conn:
+        await require_session(conn, who, session_id, need=Scope.WRITE)
+    run = await require_run(bench, who, session_id, run_id)
+    if run.status.ended:
+        return run
+    live = bench.runs.live(run_id)
+    if live is not None:
+        bench.runs.stop(run_id)
+        async for _ in live.follow(len(live.events)):
+            pass
+    else:
+        await bury_dead(bench, session_id)
+        async with bench.db.write() as conn:
+            await table.request_stop(conn, run_id)
+    return await require_run(bench, who, session_id, run_id)
+
+
+async def collect_run(
+    bench: Workbench, who: Principal, session_id: str, run_id: str
+) -> tuple[dict[str, Any] | None, Run]:
+    """Wait for a run: its answer, if it came to one, and the run."""
+    answer: dict[str, Any] | None = None
+    async for event in follow_run(bench, who, session_id, run_id):
+        if event is not None and event.type is EventType.FINAL_ANSWER:
+            answer = dict(event.payload)
+    return answer, await require_run(bench, who, session_id, run_id)
+
+
+async def bury_dead(bench: Workbench, session_id: str | None = None) -> None:
+    """Let runs end whose process is gone."""
+    async with bench.db.read() as conn:
+        open_now = await table.open_runs(conn, session_id)
+    long_ago = bench.clock() - timedelta(seconds=DEAD_SECONDS)
+    for run in open_now:
+        if bench.runs.live(run.id) is not None:
+            continue
+        dead = is_dead(run.worker, bench.runs.worker)
+        if dead or run.seen_at < long_ago:
+            async with bench.db.write() as conn:
+                await bury_run(conn, bench, run)
