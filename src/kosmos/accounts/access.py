@@ -132,7 +132,9 @@ async def resolve_agent(conn: AsyncConnection, who: Principal, name_or_id: str) 
     require_scope(who, Scope.READ)
     found = await agents.find_agents(conn, who.user.id, name_or_id) if storable(name_or_id) else []
     if not found:
-        raise NotFound(f"There is no agent {name_or_id!r}.", remedy="List yours with: kosmos agents list")
+        raise NotFound(
+            f"There is no agent {name_or_id[:120]!r}.", remedy="List yours with: kosmos agents list"
+        )
     return found[0]
 
 

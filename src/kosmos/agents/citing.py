@@ -88,7 +88,10 @@ def _best(text: str, offered: Sequence[Sentence]) -> int | None:
     """The position of the sentence that shares the most telling terms with a text; None if none does."""
     wanted = _terms(text)
     bags = [wanted & _terms(item.text) for item in offered]
-    rarity = {term: math.log1p(len(bags) / (1 + sum(term in bag for bag in bags))) for term in wanted}
+    rarity = {
+        term: math.log1p(len(bags) / (1 + sum(term in bag for bag in bags))) * (3 if term.isdigit() else 1)
+        for term in wanted
+    }
     scores = [sum(rarity[term] for term in bag) for bag in bags]
     best = max(range(len(scores)), key=lambda at: (scores[at], -at), default=None)
     return best if best is not None and scores[best] > 0 else None

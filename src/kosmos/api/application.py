@@ -9,7 +9,21 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from kosmos import __version__
-from kosmos.api import chunks, crawls, credentials, documents, jobs, people, problems, reading, spaces
+from kosmos.api import (
+    agents,
+    chunks,
+    crawls,
+    credentials,
+    documents,
+    jobs,
+    openai,
+    people,
+    problems,
+    reading,
+    runs,
+    sessions,
+    spaces,
+)
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
 from kosmos.api.requests import RequestShell
@@ -29,6 +43,9 @@ _ROUTERS = (
     reading.router,
     jobs.router,
     crawls.router,
+    agents.router,
+    sessions.router,
+    runs.router,
 )
 
 
@@ -69,6 +86,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     problems.install(api)
     for router in _ROUTERS:
         api.include_router(router, prefix=API, responses=PROBLEMS)
+    api.include_router(openai.router, responses=PROBLEMS)
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)
     return api

@@ -60,6 +60,7 @@ class Problem(BaseModel):
     remedy: str | None = None
     request_id: str
     errors: list[dict[str, Any]] | None = None
+    error: dict[str, Any] | None = None  # the same in the words of OpenAI, below /v1
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -102,8 +103,13 @@ def status_of(error: errors.KosmosError) -> int:
     return next(status for kind, status in _STATUS if isinstance(error, kind))
 
 
-def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The problem as an HTTP answer."""
+def problem_response(
+    problem: Problem, headers: Mapping[str, str] | None = None, *, path: str = ""
+) -> JSONResponse:
+    """The problem as an HTTP answer; OpenAI's clients look for `error`."""
+    if path.startswith("/v1/"):
+        kind = "server_error" if problem.status >= 500 else "invalid_request_error"
+        problem.error = {"message": problem.detail, "type": kind, "code": problem.title, "param": None}
     return _ProblemResponse(
         problem.model_dump(exclude_none=True), problem.status, headers=dict(headers or {})
     )
@@ -129,6 +135,7 @@ def install(api: FastAPI) -> None:
                 request_id=request_id(request.scope),
             ),
             headers,
+            path=request.url.path,
         )
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
@@ -146,7 +153,8 @@ def install(api: FastAPI) -> None:
                 remedy="See `errors`; the form is described in /api/v1/openapi.json.",
                 request_id=request_id(request.scope),
                 errors=found,
-            )
+            ),
+            path=request.url.path,
         )
 
     async def http(request: Request, error: Exception) -> JSONResponse:
@@ -160,6 +168,7 @@ def install(api: FastAPI) -> None:
                 request_id=request_id(request.scope),
             ),
             error.headers,
+            path=request.url.path,
         )
 
     api.add_exception_handler(errors.KosmosError, ours)

@@ -282,6 +282,8 @@ class CitationOut(Shape):
     end_line: int
     page: int | None
     quote: str
+    version: int = 0
+    url: str | None = None
 
 
 class AnswerOut(Shape):

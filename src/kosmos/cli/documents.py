@@ -1,7 +1,7 @@
 """Commands on documents: add, ask, list, show, remove."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,8 @@ from kosmos.cli.output import AsJson, console, show, show_rows
 from kosmos.cli.session import with_app
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kosmos.app import App
     from kosmos.domain.accounts import Principal
     from kosmos.domain.answers import Answer
@@ -34,7 +36,8 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-async def _space_ids(app: "App", who: "Principal", space: str | None) -> list[str] | None:
+async def space_ids_of(app: "App", who: "Principal", space: str | None) -> list[str] | None:
+    """The one space that is named, or None for all."""
     from kosmos.accounts.access import resolve_space
 
     if space is None:
@@ -106,16 +109,48 @@ def _near(path: str) -> str:
 def ask(
     question: Annotated[str, typer.Argument(help="A question in Chinese or English.")],
     space: AnySpace = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Let this agent answer, by its model and its tools.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with citations that can be checked to the letter."""
+    """Answer a question with citations that can be checked to the letter.
+
+    Without --agent the answer consists of quotes, and no model is asked.
+    """
     from kosmos.tasks import asking
 
+    if agent is not None:
+        _ask_agent(question, space, agent, as_json)
+        return
+
     async def work(app: "App", who: "Principal") -> "Answer":
-        return await asking.ask(app.bench, who, question, space_ids=await _space_ids(app, who, space))
+        return await asking.ask(app.bench, who, question, space_ids=await space_ids_of(app, who, space))
 
     answer = with_app(work)
     show(answer, as_json, lambda: _show_answer(answer))
+
+
+def _ask_agent(question: str, space: str | None, agent: str, as_json: bool) -> None:
+    from kosmos.cli.talking import show_citations, show_doubts, show_events
+    from kosmos.domain.sessions import SessionOrigin
+    from kosmos.tasks import runs, sessions
+    from kosmos.tasks.run_wishes import RunWish
+
+    async def work(app: "App", who: "Principal") -> "Mapping[str, Any]":
+        new = sessions.NewSession(agent=agent, title=question[:60], origin=SessionOrigin.ASK)
+        session = await sessions.create_session(app.bench, who, new)
+        wish = RunWish(question, space_ids=await space_ids_of(app, who, space))
+        run = await runs.start_run(app.bench, who, session.id, wish)
+        if not as_json:
+            events = runs.follow_run(app.bench, who, session.id, run.id)
+            await show_events(events, as_json=False, thinking=False)
+        return await runs.collect_run(app.bench, who, session.id, run.id)
+
+    answer = with_app(work)
+    show(answer, as_json, lambda: show_citations(answer["citations"]))
+    if not as_json:
+        show_doubts(answer["claims"])
 
 
 def _show_answer(answer: "Answer") -> None:

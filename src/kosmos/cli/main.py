@@ -9,6 +9,8 @@ import typer
 from kosmos import __version__
 from kosmos.cli import (
     accounts,
+    agents,
+    chatting,
     chunks,
     costs,
     crawling,
@@ -52,6 +54,9 @@ app.add_typer(credentials.group, name="credentials")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
 jobs.register(app)
+app.add_typer(agents.group, name="agents")
+chatting.register(app)
+app.add_typer(chatting.group, name="sessions")
 instance.register(app)
 app.add_typer(instance.database, name="db")
 evaluating.group.command("chunking")(evaluating_chunking.eval_chunking)

@@ -73,7 +73,7 @@ class ThinkSplitter:
             return
         if self._thinking:
             yield Thought(text)
-        elif self._said or text.strip():
+        elif text := text if self._said else text.lstrip():  # what comes before the first word says nothing
             self._said = True
             yield Text(text)
 

@@ -1,10 +1,9 @@
 """A run from its question to its answer: the talk so far, the model, the tools, the loop or the extracts."""
 
-import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kosmos.agents.extractive import STRATEGY as EXTRACTIVE
@@ -36,7 +35,7 @@ from kosmos.sessions.compression import (
 from kosmos.sessions.history import Stage, history_for
 from kosmos.sessions.titles import clean_title, title_prompt
 from kosmos.tasks.knowledge_desk import KnowledgeDesk
-from kosmos.tasks.run_models import models_of, window_of
+from kosmos.tasks.run_models import window_of
 from kosmos.tasks.run_past import Past, fence_of, kept_references, look_back, open_sources
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tasks.workbench import Workbench
@@ -60,13 +59,12 @@ class Drive:
     session: Session
     agent: AgentForm
     wish: RunWish
-    models: list[Model] = field(default_factory=list)
+    models: Sequence[Model] = ()
     past: Past = field(default_factory=Past)
     loop: LoopRun | None = None
     answer: Answer | None = None
     spent: Spent = field(default_factory=Spent)  # beside the loop
     last_number: int = 0
-    ready: asyncio.Event = field(default_factory=asyncio.Event)  # the models are known
 
     @property
     def total(self) -> Spent:
@@ -80,9 +78,6 @@ class Drive:
 
     async def events(self) -> AsyncIterator[Event]:
         """Everything that happens until the answer stands."""
-        space_ids = self._space_ids()
-        self.models = await models_of(self.bench, self.who, self.agent, self.wish.model, space_ids=space_ids)
-        self.ready.set()
         strategy = LOOP if self.models else EXTRACTIVE
         model = self.models[0].credential.model if self.models else None
         yield Event(
@@ -95,32 +90,25 @@ class Drive:
                 "strategy": strategy,
             },
         )
-        desk = KnowledgeDesk(self.bench, self.who, space_ids)
+        desk = KnowledgeDesk(self.bench, self.who, spaces_of(self.agent, self.wish))
         steps = self._by_loop(desk) if self.models else self._by_extracts(desk)
         async with aclosing(steps):
             async for event in steps:
                 yield event
 
-    def _space_ids(self) -> list[str] | None:
-        """What agent and request allow, both."""
-        allowed, wanted = self.agent.allowed_spaces, self.wish.space_ids
-        if allowed is None or wanted is None:
-            either = allowed if wanted is None else wanted
-            return None if either is None else list(either)
-        return [one for one in wanted if one in allowed]
-
     async def _by_extracts(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
         """Without a model: quotes, through the same events."""
         hits = await desk.hits(self.wish.question, k=EXTRACT_DEPTH)
-        unhidden = {item.chunk_id for item in await desk.passages(hits) if item.exact is None}
+        passages = await desk.passages(hits)
+        unhidden = {item.chunk_id for item in passages if item.exact is None}
+        versions = {item.document_id: item.version for item in passages}
         before = int(self.session.metadata.get("last_number", 0))
         shown = [hit for hit in hits if hit.chunk_id in unhidden]
         made = answer_extractively(self.wish.question, shown, first=before + 1)
         yield Event(EventType.ANSWER_CHUNK, {"text": made.answer, "step": 1})
         self.last_number = before + len(made.citations)
-        for event in self._conclude(
-            Answer(made.answer, made.citations, EXTRACTIVE, self.run.id, usage_of(Spent()))
-        ):
+        cited = tuple(replace(item, version=versions[item.document_id]) for item in made.citations)
+        for event in self._conclude(Answer(made.answer, cited, EXTRACTIVE, self.run.id, usage_of(Spent()))):
             yield event
 
     async def _by_loop(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
@@ -244,6 +232,15 @@ class Drive:
             return clean_title(await self._ask(title_prompt(self.wish.question, fence_of(self.session.id))))
         except KosmosError:
             return None
+
+
+def spaces_of(agent: AgentForm, wish: RunWish) -> list[str] | None:
+    """The spaces that agent and request allow, both; None for every one that may be read."""
+    allowed, wanted = agent.allowed_spaces, wish.space_ids
+    if allowed is None or wanted is None:
+        either = allowed if wanted is None else wanted
+        return None if either is None else list(either)
+    return [one for one in wanted if one in allowed]
 
 
 def plain_answer(answer: Answer) -> dict[str, Any]:

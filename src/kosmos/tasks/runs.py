@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,12 +23,21 @@ from kosmos.domain.ids import new_id
 from kosmos.domain.jobs import Spent
 from kosmos.domain.sessions import MessageRole, MessageType, Run, RunStatus, Session, SessionOrigin
 from kosmos.domain.values import storable
-from kosmos.errors import Conflict, KosmosError, NotFound
+from kosmos.errors import (
+    Conflict,
+    KosmosError,
+    NotFound,
+    ProviderBusy,
+    ProviderError,
+    ProviderRejected,
+    ProviderUnavailable,
+)
 from kosmos.sessions.live import LiveRun
 from kosmos.sessions.titles import first_title
 from kosmos.tasks.run_closing import bury_run, close_run
-from kosmos.tasks.run_driving import Drive
+from kosmos.tasks.run_driving import Drive, spaces_of
 from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
+from kosmos.tasks.run_models import models_of
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tasks.workbench import Workbench
 
@@ -41,12 +50,15 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
     """Begin to answer a question in a session. The run goes on by itself, whoever follows it."""
     wish.check()
     await bury_dead(bench, session_id)
-    async with bench.db.write() as conn:
+    async with bench.db.read() as conn:
         session = await require_session(conn, who, session_id, need=Scope.WRITE)
         for space_id in wish.space_ids or ():
             await require_space(conn, who, space_id)
         agent = await _agent_of(conn, session)
-        run = _new_run(bench, session)
+    models = await models_of(bench, who, agent, wish.model, space_ids=spaces_of(agent, wish))
+    run = _new_run(bench, session)
+    async with bench.db.write() as conn:
+        session = await require_session(conn, who, session_id, need=Scope.WRITE)
         try:
             async with conn.begin_nested():
                 await table.insert_run(conn, run)
@@ -55,7 +67,7 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
                 "An answer is under way in this session.", remedy="Wait for it, or stop that run."
             ) from None
         await _store_question(conn, bench, session, wish, run.id)
-    drive = Drive(bench, who, run, session, agent, wish)
+    drive = Drive(bench, who, run, session, agent, wish, models)
     live = LiveRun(run.id, session.id)
     bench.runs.start(bench.db, bench.clock, live, _drive(bench, drive))
     return run
@@ -130,11 +142,9 @@ async def _drive(bench: Workbench, drive: Drive) -> None:
 async def _name(bench: Workbench, drive: Drive) -> None:
     """Give a new session a title beside its first answer."""
     wanted = drive.session.origin is SessionOrigin.CHAT and not drive.session.title
-    if not wanted or drive.agent.chat_options.get("title") is False:
+    if not wanted or not drive.models or drive.agent.chat_options.get("title") is False:
         return
-    await drive.ready.wait()
-    title = await drive.title() if drive.models else None
-    if title:
+    if title := await drive.title():
         async with bench.db.write() as conn:
             await session_table.update_session(conn, drive.session.id, {"title": title}, bench.clock())
         bench.runs.emit(drive.run.id, Event(EventType.SESSION_TITLE, {"title": title}))
@@ -210,15 +220,30 @@ async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: st
     return await require_run(bench, who, session_id, run_id)
 
 
-async def collect_run(
-    bench: Workbench, who: Principal, session_id: str, run_id: str
-) -> tuple[dict[str, Any] | None, Run]:
-    """Wait for a run: its answer, if it came to one, and the run."""
-    answer: dict[str, Any] | None = None
+async def collect_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> dict[str, Any]:
+    """Wait for a run: its answer, or the error that it ended with."""
+    payloads: dict[EventType, dict[str, Any]] = {}
     async for event in follow_run(bench, who, session_id, run_id):
-        if event is not None and event.type is EventType.FINAL_ANSWER:
-            answer = dict(event.payload)
-    return answer, await require_run(bench, who, session_id, run_id)
+        if event is not None:
+            payloads[event.type] = dict(event.payload)
+    if EventType.FINAL_ANSWER in payloads:
+        return payloads[EventType.FINAL_ANSWER]
+    raise failure_of(payloads.get(EventType.ERROR))
+
+
+def failure_of(payload: Mapping[str, Any] | None) -> KosmosError:
+    """The error that a run told of; one that told of none was stopped."""
+    if payload is None:
+        return Conflict(
+            "The run was stopped before there was an answer.", remedy="The session can go on: ask again."
+        )
+    kinds: dict[str, type[ProviderError]] = {
+        "ProviderBusy": ProviderBusy,
+        "ProviderRejected": ProviderRejected,
+    }
+    usual = ProviderUnavailable if payload.get("retryable") else ProviderError
+    kind = kinds.get(str(payload.get("error")), usual)
+    return kind(str(payload["message"]), remedy=payload.get("remedy"))
 
 
 async def bury_dead(bench: Workbench, session_id: str | None = None) -> None:

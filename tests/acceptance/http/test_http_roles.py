@@ -5,7 +5,16 @@ from collections.abc import Mapping
 import pytest
 
 from acceptance.http.operations import Operation, operations
-from acceptance.http.world import TEXT, Person, World, add_asset, ended_crawl, ended_job, first_chunk
+from acceptance.http.world import (
+    TEXT,
+    Person,
+    World,
+    add_asset,
+    ended_crawl,
+    ended_job,
+    ended_run,
+    first_chunk,
+)
 
 REFUSED = 403
 # What a viewer, an editor and an owner of a space get; in an order in which each finds what it needs.
@@ -113,6 +122,29 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
+# Agents and sessions are their owner's alone.
+BY_SCOPE |= {
+    "list_agents": (200, 200, 200),
+    "create_agent": (403, 201, 201),
+    "import_agent": (403, 201, 201),
+    "get_agent": (200, 200, 200),
+    "change_agent": (403, 200, 200),
+    "export_agent": (200, 200, 200),
+    "list_models": (200, 200, 200),
+    "chat_completions": (403, 200, 200),
+    "list_sessions": (200, 200, 200),
+    "create_session": (403, 201, 201),
+    "get_session": (200, 200, 200),
+    "change_session": (403, 200, 200),
+    "list_messages": (200, 200, 200),
+    "create_run": (403, 200, 200),
+    "list_runs": (200, 200, 200),
+    "get_run": (200, 200, 200),
+    "run_events": (200, 200, 200),
+    "stop_run": (403, 200, 200),
+    "remove_session": (403, 204, 204),
+    "remove_agent": (403, 204, 204),
+}
 BY_ADMIN = {"list_users": (403, 403, 200), "create_user": (403, 403, 201)}
 OF_A_SPACE = {"space_id", "document_id", "chunk_id", "asset_id", "job_id", "crawl_id"}
 
@@ -131,6 +163,7 @@ def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
     ids = {"space_id": space, "document_id": document, "asset_id": asset, "credential_id": credential}
     ids["crawl_id"] = ended_crawl(owner, space, "shared")
     ids["chunk_id"] = first_chunk(owner, document)
+    ids |= ended_run(owner, f"shared {count}")
     return {**ids, "token_id": token, "user_id": guest.id, "job_id": ended_job(owner, document)}
 
 

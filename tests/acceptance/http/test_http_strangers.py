@@ -14,6 +14,7 @@ from acceptance.http.world import MARK, Person, World, send
 OPEN = {"healthz", "me", "list_tokens", "create_token", "list_spaces", "create_space"}
 OPEN |= {"list_credentials", "add_credential", "search", "retrieval", "ask", "grep_lines"}
 OPEN |= {"list_jobs", "list_crawls"}
+OPEN |= {"list_agents", "create_agent", "import_agent", "list_sessions", "list_models"}
 ADMIN = {"list_users", "create_user"}
 
 
@@ -25,6 +26,9 @@ def _owned(world: World) -> dict[str, Any]:
         f"/api/v1/documents/{document}{part}" for part in ("", "/lines", "/assets", "/chunks", "/overview")
     ]
     paths += [f"/api/v1/jobs/{world.ids['job_id']}", "/api/v1/jobs"]
+    session = f"/api/v1/sessions/{world.ids['session_id']}"
+    paths += [session, f"{session}/messages", f"{session}/runs", "/api/v1/sessions"]
+    paths += [f"/api/v1/agents/{world.ids['agent_id']}", "/api/v1/agents"]
     paths += [f"/api/v1/crawls/{world.ids['crawl_id']}", "/api/v1/crawls"]
     return {path: world.owner.ok("GET", path) for path in [*paths, "/api/v1/tokens", "/api/v1/credentials"]}
 

@@ -176,6 +176,15 @@ def ended_crawl(person: Person, space_id: str, mark: str) -> str:
     return str(made["crawl"]["id"])
 
 
+def ended_run(person: Person, mark: str) -> dict[str, str]:
+    """An agent, a session with it and a run in it that has ended; no model is asked."""
+    agent = person.ok("POST", "/api/v1/agents", {"name": f"{mark} agent", "system_prompt": mark})["id"]
+    session = person.ok("POST", "/api/v1/sessions", {"agent": agent, "title": mark})["id"]
+    form = {"question": f"What about {mark}?", "stream": False}
+    run = person.ok("POST", f"/api/v1/sessions/{session}/runs", form)["run_id"]
+    return {"agent_id": agent, "session_id": session, "run_id": run}
+
+
 def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     """One thing of each kind that belongs to a person; the ids by the name of the path parameter."""
     space = person.ok("POST", "/api/v1/spaces", {"name": f"{mark} space", "description": mark})["id"]
@@ -194,4 +203,5 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
         "credential_id": credential,
         "token_id": token,
         "user_id": person.id,
+        **ended_run(person, mark),
     }

@@ -58,7 +58,8 @@ def numbers_in(body: Body) -> list[int]:
 
 def number_of(body: Body, words: str) -> int:
     """The number of the passage that contains some words."""
-    found = re.findall(r"^\[(\d+)\]\n<data (\w+)>\n(.*?)</data \2>", tool_texts(body), re.MULTILINE | re.DOTALL)
+    shape = re.compile(r"^\[(\d+)\]\n<data (\w+)>\n(.*?)</data \2>", re.MULTILINE | re.DOTALL)
+    found = shape.findall(tool_texts(body))
     return next(int(number) for number, _, text in found if words in text)
 
 
@@ -84,9 +85,7 @@ class Talk:
 
     async def follow(self, run_id: str, after: int = 0) -> list[StoredEvent]:
         """All events of a run behind a number."""
-        stream = runs.follow_run(
-            self.scene.bench, self.scene.owner, self.session.id, run_id, after=after
-        )
+        stream = runs.follow_run(self.scene.bench, self.scene.owner, self.session.id, run_id, after=after)
         return [event async for event in stream if event is not None]
 
     async def answer(self, question: str, **more: Any) -> dict[str, Any]:
@@ -95,9 +94,7 @@ class Talk:
 
     async def messages(self) -> list[Message]:
         """All messages of the session."""
-        return await sessions.list_messages(
-            self.scene.bench, self.scene.owner, self.session.id, limit=10_000
-        )
+        return await sessions.list_messages(self.scene.bench, self.scene.owner, self.session.id, limit=10_000)
 
     def types(self) -> list[str]:
         """The types of the events seen last."""

@@ -10,7 +10,8 @@ async def test_a_question_is_answered_with_citations(scene: Scene) -> None:
     document, _ = await scene.add(PUMP, "pump.md")
 
     def write(body: dict[str, object]) -> str:
-        return f"Every 40 days [{number_of(body, 'oiled')}]. 证书每九十天轮换一次[{number_of(body, '轮换')}]。"
+        oil, rotation = number_of(body, "oiled"), number_of(body, "轮换")
+        return f"Every 40 days [{oil}]. 证书每九十天轮换一次[{rotation}]。"
 
     async with ModelServer(answering(write)) as server:
         await use_model(scene, server)
