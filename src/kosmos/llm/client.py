@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from kosmos.domain.credentials import Credential, CredentialType
-from kosmos.errors import CredentialUnusable, FetchRefused, ProviderBusy, ProviderRejected, ProviderUnavailable
+from kosmos.errors import (
+    CredentialUnusable,
+    FetchFailed,
+    FetchRefused,
+    ProviderBusy,
+    ProviderRejected,
+    ProviderUnavailable,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -74,10 +81,9 @@ async def named_errors(credential: Credential) -> AsyncIterator[None]:
         raise ProviderBusy(f"{who} asks to slow down.", retry_after=_retry_after(error.response)) from None
     except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
         raise ProviderUnavailable(f"{who} did not answer in time.", remedy=check) from None
-    except (openai.APIConnectionError, httpx2.TransportError) as error:
-        if isinstance(error.__cause__, FetchRefused):
-            refused = error.__cause__
-            raise ProviderRejected(f"{who}: {refused.message}", remedy=refused.remedy) from None
+    except FetchRefused as error:
+        raise ProviderRejected(f"{who}: {error.message}", remedy=error.remedy) from None
+    except (openai.APIConnectionError, httpx2.TransportError, FetchFailed):
         raise ProviderUnavailable(
             f"{who} cannot be reached at {credential.base_url}.", remedy=check
         ) from None

@@ -244,5 +244,6 @@ def spaces_of(agent: AgentForm, wish: RunWish) -> list[str] | None:
 
 
 def plain_answer(answer: Answer) -> dict[str, Any]:
-    """An answer as JSON."""
-    return asdict(answer)
+    """An answer as JSON: the same whether it is read from memory or from the table."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(answer), ensure_ascii=False))
+    return plain

@@ -22,7 +22,7 @@ def document(world: World) -> dict[str, Any]:
 
 APART = {"test_credential", "job_events"}  # one waits for somebody else, the other is a stream
 APART |= {"run_events"}
-OPEN_FORMS = {"ChatIn"}  # of another protocol, whose clients send more than we know
+OPEN_FORMS = {"ChatIn", "RecallIn"}  # of another protocol, whose clients send more than we know
 APART |= {"get_original", "get_asset", "get_crawl_picture"}  # bytes
 CONTROLS = {"pause_job", "resume_job", "cancel_job"}  # the job at hand has ended
 

@@ -4,7 +4,12 @@ from kosmos.agents.citing import cite
 from kosmos.agents.sources import Sources
 from kosmos.tools.contract import Passage
 
-TEXT = "# 泵\n\nThe blue pump must be oiled every 40 days. Use oil of\ngrade VG 46 only.\n\n证书每 90 天轮换一次。先备份。"
+TEXT = """# 泵
+
+The blue pump must be oiled every 40 days. Use oil of
+grade VG 46 only.
+
+证书每 90 天轮换一次。先备份。"""
 
 
 def _sources(**more: str) -> Sources:
@@ -48,8 +53,8 @@ async def test_nothing_hidden_is_quoted() -> None:
 
 async def test_a_source_that_cannot_be_read_any_more_is_taken_out() -> None:
     sources = Sources(fence="f00", next_number=8, past=frozenset({7}))
-    cited = await cite("It was so [7].", sources, "?")
-    assert cited.answer == "It was so."
+    cited = await cite("It was so in all the years before [7].", sources, "?")
+    assert cited.answer == "It was so in all the years before."
     assert cited.removed == ("7",)
     assert cited.citations == ()
     assert cited.claims[0].problem == "no citation"

@@ -30,10 +30,12 @@ def _message(role: str, size: int, position: int) -> Message:
 
 ROUND = st.lists(st.integers(0, 400), min_size=2, max_size=2).flatmap(
     lambda sizes: st.integers(0, 3).map(
-        lambda tools: (
-            [("user", sizes[0]), *([("call", 5)] if tools else []), *[("tool", 300)] * tools]
-            + [("assistant", sizes[1])]
-        )
+        lambda tools: [
+            ("user", sizes[0]),
+            *([("call", 5)] if tools else []),
+            *([("tool", 300)] * tools),
+            ("assistant", sizes[1]),
+        ]
     )
 )
 
