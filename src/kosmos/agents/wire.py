@@ -52,7 +52,10 @@ def tokens_of(wire: Mapping[str, Any]) -> int:
 
 
 def fit(messages: Sequence[Wire], budget: int) -> list[Wire]:
-    """The messages within a budget: results of tools are left out, oldest first, but never the last ones."""
+    """The messages within a budget: results of tools are left out, oldest first, then whole rounds.
+
+    The last result and the last question always stay.
+    """
     fitted = list(messages)
     total = sum(map(tokens_of, fitted))
     results = [at for at, wire in enumerate(fitted) if wire["role"] == "tool"]
@@ -62,4 +65,18 @@ def fit(messages: Sequence[Wire], budget: int) -> list[Wire]:
         shorter = {**fitted[at], "content": _LEFT_OUT}
         total -= tokens_of(fitted[at]) - tokens_of(shorter)
         fitted[at] = shorter
-    return fitted
+    return _without_oldest(fitted, budget) if total > budget else fitted
+
+
+def _without_oldest(messages: list[Wire], budget: int) -> list[Wire]:
+    """The messages without their oldest rounds; system prompt, summary and the last question stay."""
+    first = 1 if messages and messages[0]["role"] == "system" else 0
+    if len(messages) > first and str(messages[first]["content"]).startswith(_SUMMARY):
+        first += 1
+    while sum(map(tokens_of, messages)) > budget:
+        starts = [at for at in range(first, len(messages)) if messages[at]["role"] == "user"]
+        until = next((at for at in starts if at > first), None)
+        if until is None:
+            return messages
+        messages = messages[:first] + messages[until:]
+    return messages

@@ -14,19 +14,19 @@ LEAST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The shares of a window; in a small one no share takes more than a quarter."""
+    """The shares of a window; in a small one no share takes more than an eighth."""
 
     window: int
 
     @property
     def system(self) -> int:
         """For system prompt and tools."""
-        return min(SYSTEM_TOKENS, self.window // 4)
+        return min(SYSTEM_TOKENS, self.window // 8)
 
     @property
     def answer(self) -> int:
         """For what the model will say."""
-        return min(ANSWER_TOKENS, self.window // 4)
+        return min(ANSWER_TOKENS, self.window // 8)
 
     @property
     def prompt(self) -> int:
