@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kosmos.doctor import Check
     from kosmos.domain.accounts import Principal
 
+GRACE_SECONDS = 10
 database = typer.Typer(help="The tables and their revision.", no_args_is_help=True)
 
 
@@ -81,6 +82,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,  # streams would go on for ever
     )
 
     class Server(uvicorn.Server):

@@ -1,0 +1,1 @@
+"""Agents as their users meet them: over HTTP, through clients of others, across restarts."""
