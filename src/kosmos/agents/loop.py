@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from kosmos.agents.citing import Cited, cite
@@ -43,7 +43,7 @@ class Assignment:
     options: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     prompt_tokens: int = 24_000  # that may be sent at once
-    today: date | None = None
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
 
 @dataclass(slots=True)
@@ -160,10 +160,7 @@ class LoopRun:
 
     def _inquiry(self, decision: Decision) -> Inquiry:
         """System prompt, history, question, what happened since; the reminder stands last."""
-        today = (self.assignment.today or date.today()).isoformat()  # noqa: DTZ011
-        system = load_prompt("agent_loop").render(
-            role=self.assignment.role, fence=self.sources.fence, today=today
-        )
+        system = self._system()
         question = Message(MessageRole.USER, MessageType.USER, self.assignment.question)
         talk: list[Wire] = [
             {"role": "system", "content": system},
@@ -176,14 +173,24 @@ class LoopRun:
         )
         return Inquiry(fit(talk, budget), tools, decision.choice, dict(self.assignment.options))
 
+    def _system(self) -> str:
+        given = {"role": self.assignment.role, "today": self.assignment.today.isoformat()}
+        if not self._cites:
+            return load_prompt("agent_plain").render(**given)
+        return load_prompt("agent_loop").render(**given, fence=self.sources.fence)
+
+    @property
+    def _cites(self) -> bool:
+        """Whether there is, or may be, anything to cite."""
+        return bool(self.toolbox.tools or self.sources.seen or self.sources.past)
+
     def _last_words(self, decision: Decision) -> str:
         words = []
         if decision.must_answer:
             words.append(load_prompt("answer_now").render(reason=decision.reason))
         if self.progress.nudged and not self.partial:
             words.append(_EMPTY)
-        cites = self.toolbox.tools or self.sources.seen or self.sources.past
-        reminder = "cite_reminder" if cites else "plain_reminder"
+        reminder = "cite_reminder" if self._cites else "plain_reminder"
         return "\n".join([*words, load_prompt(reminder).render(language=self.language)])
 
     async def _execute(self, turn: Turn, calls: Sequence[StreamedCall]) -> AsyncIterator[Event]:

@@ -69,6 +69,8 @@ def _heading(passage: Passage) -> str:
         parts.append(f"page {passage.page}")
     if passage.title and passage.title != passage.source:
         parts.append(passage.title)
+    if passage.headings:
+        parts.append(" > ".join(passage.headings))
     return " · ".join(" ".join(part.split())[:200] for part in parts)
 
 

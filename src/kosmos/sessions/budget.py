@@ -8,6 +8,7 @@ from kosmos.domain.sessions import Message
 
 SYSTEM_TOKENS = 2000
 ANSWER_TOKENS = 8000
+SUMMARY_TOKENS = 1500
 COMPRESS_AT = 0.8  # of the window
 LEAST = 1000
 
@@ -32,6 +33,11 @@ class Budget:
     def prompt(self) -> int:
         """For everything that is sent."""
         return max(LEAST, self.window - self.answer)
+
+    @property
+    def summary(self) -> int:
+        """For the summary of what was compressed."""
+        return min(SUMMARY_TOKENS, self.window // 8)
 
     @property
     def threshold(self) -> int:

@@ -14,7 +14,7 @@ from kosmos.sessions.budget import Budget, tokens_in
 
 KEEP = 0.3  # of the messages stay as they are
 LONGEST = 4000  # characters of one message that the summary is made of
-SUMMARY_TOKENS = 1500
+SPARED = 4  # what the user said is cut so many times later than the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def plan_compression(messages: Sequence[Message], window: int) -> Plan | None:
     summaries = [message for message in messages if message.type is MessageType.COMPRESSION]
     cut = _safe_cut(talk, len(talk) - max(1, int(len(talk) * KEEP)))
     # Few but very long messages: what is kept must fit, or the next question would not.
-    while cut < len(talk) and tokens_in(talk[cut:]) + SUMMARY_TOKENS > budget.threshold:
+    while cut < len(talk) and tokens_in(talk[cut:]) + budget.summary > budget.threshold:
         cut = _safe_cut(talk, cut + 1, forward=True)
     return Plan((*summaries, *talk[:cut]), tuple(talk[cut:])) if cut else None
 
@@ -46,16 +46,17 @@ def _safe_cut(talk: Sequence[Message], cut: int, *, forward: bool = False) -> in
     return cut
 
 
-def compression_prompt(plan: Plan, language: str, fence: str, *, most: int) -> str:
-    """What the model is asked that makes the summary; `most` tokens of the talk, the longest shortened."""
-    talk = ""
-    for longest in (LONGEST, LONGEST // 4, LONGEST // 16, LONGEST // 64):
+def compression_prompt(plan: Plan, language: str, fence: str, *, window: int) -> str:
+    """What the model is asked that makes the summary; in a small window the longest messages are cut."""
+    prompt, budget = load_prompt("compress_history"), Budget(window)
+    most = window - budget.summary - budget.system - estimate_tokens(prompt.text)
+    talk, longest = "", LONGEST
+    while longest > 10:
         talk = "\n\n".join(_laid_out(message, longest) for message in plan.older)
         if estimate_tokens(talk) <= most:
             break
-    return load_prompt("compress_history").render(
-        language=language, talk=talk.replace(fence, "…"), fence=fence
-    )
+        longest = longest * 2 // 3
+    return prompt.render(language=language, talk=talk.replace(fence, "…"), fence=fence)
 
 
 def _laid_out(message: Message, longest: int) -> str:
@@ -63,7 +64,8 @@ def _laid_out(message: Message, longest: int) -> str:
         return f"[earlier summary]\n{message.content}"
     named = [call["function"] for call in message.metadata.get("tool_calls") or ()]
     called = "".join(f"\n(calls {call['name']} {call['arguments'][:longest]})" for call in named)
-    return f"[{message.role}]\n{_shortened(message.content, longest)}{called}"
+    spared = SPARED * longest if message.role is MessageRole.USER else longest
+    return f"[{message.role}]\n{_shortened(message.content, spared)}{called}"
 
 
 def _shortened(text: str, longest: int) -> str:
@@ -86,7 +88,7 @@ def summary_message(text: str, plan: Plan) -> Message:
     )
 
 
-def plain_summary(plan: Plan, most: int = SUMMARY_TOKENS) -> str:
+def plain_summary(plan: Plan, most: int) -> str:
     """A summary without any model: the earlier one, then what the user said, first and last, in its words."""
     parts = [message.content for message in plan.older if message.type is MessageType.COMPRESSION]
     said = [message.content for message in plan.older if message.type is MessageType.USER]

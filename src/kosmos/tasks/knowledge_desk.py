@@ -4,15 +4,17 @@ Rights and spaces are looked up at every call: what is taken away during a run i
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kosmos.accounts.access import require_document, visible_space_ids
 from kosmos.chunking.redaction import apply_redactions
+from kosmos.db import chunks as chunk_table
 from kosmos.db import documents as document_table
 from kosmos.db.redactions import live_redactions
 from kosmos.domain.accounts import Principal
 from kosmos.domain.answers import SearchHit
+from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document, slice_lines
 from kosmos.domain.redactions import Redaction, load_redactions
 from kosmos.domain.values import storable
@@ -29,6 +31,7 @@ from kosmos.tools.knowledge import MAX_READ, Heading, Listed
 _DEEPER = 50  # results looked through for those of one document
 _PAGE = 500
 _MOST_HEADINGS = 200
+_DEEPEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +151,25 @@ class KnowledgeDesk:
                 texts[key] = await open_text(self.bench, self.who, key)
             except KosmosError:
                 texts[key] = None
+        above = await self._headings([hit.chunk_id for hit in hits])
         made = []
         for hit in hits:
             opened = texts[hit.document_id]
             if opened is not None and hit.end_line <= opened.document.line_count:
-                made.append(await self._passage(opened, hit.start_line, hit.end_line, hit.chunk_id))
+                passage = await self._passage(opened, hit.start_line, hit.end_line, hit.chunk_id)
+                made.append(replace(passage, headings=above.get(hit.chunk_id, ())))
         return made
+
+    async def _headings(self, chunk_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The headings above chunks: a list without the line that says what it lists tells nothing."""
+        known: dict[str, Chunk] = {}
+        wanted = set(chunk_ids)
+        async with self.bench.db.read() as conn:
+            while wanted:
+                found = await chunk_table.live_chunks_by_id(conn, list(wanted))
+                known |= found
+                wanted = {one.parent_id for one in found.values() if one.parent_id} - set(known)
+        return {one: _path(known, one) for one in chunk_ids}
 
     async def _passage(self, opened: OpenText, start: int, end: int, chunk_id: str = "") -> Passage:
         """Lines as they may be shown."""
@@ -177,6 +193,17 @@ class KnowledgeDesk:
         async with self.bench.db.read() as conn:
             stored = (await live_redactions(conn, [document_id])).get(document_id, [])
         return [item for layer in stored for item in load_redactions(layer)]
+
+
+def _path(known: Mapping[str, Chunk], chunk_id: str) -> tuple[str, ...]:
+    """The titles above a chunk, outermost first."""
+    titles: list[str] = []
+    chunk = known.get(chunk_id)
+    while chunk is not None and chunk.parent_id and len(titles) < _DEEPEST:
+        chunk = known.get(chunk.parent_id)
+        if chunk is not None:
+            titles.append(chunk.raw_content.split("\n", 1)[0].strip("# \t")[:100])
+    return tuple(reversed(titles))
 
 
 def _listed(document: Document) -> Listed:

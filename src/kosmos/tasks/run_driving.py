@@ -25,7 +25,6 @@ from kosmos.llm.inference import Patience, infer
 from kosmos.llm.streaming import Inquiry, Model, Turn
 from kosmos.sessions.budget import Budget
 from kosmos.sessions.compression import (
-    SUMMARY_TOKENS,
     Plan,
     compression_prompt,
     plain_summary,
@@ -191,13 +190,13 @@ class Drive:
     async def _compress(self, plan: Plan, window: int) -> AsyncIterator[Event]:
         language = language_of("\n".join(message.content for message in plan.older))
         fence = fence_of(self.session.id)
-        prompt = compression_prompt(plan, language, fence, most=Budget(window).prompt - SUMMARY_TOKENS)
+        prompt = compression_prompt(plan, language, fence, window=window)
         try:
             text = await self._ask(prompt)
         except KosmosError as error:
             yield Event(EventType.NODE_ERROR, {"node": "compression", "error": error.message})
             text = ""
-        summary = summary_message(text or plain_summary(plan), plan)
+        summary = summary_message(text or plain_summary(plan, Budget(window).summary), plan)
         sources = kept_references(plan.older, summary.content)
         summary = Message(
             summary.role,

@@ -29,6 +29,7 @@ class Passage:
     chunk_id: str = ""
     url: str | None = None
     exact: str | None = None
+    headings: tuple[str, ...] = ()  # below which it stands
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -85,14 +86,24 @@ def make_tool(
     function: Callable[..., Awaitable[ToolOutput]], *, read_only: bool = True, seconds: float = 30.0
 ) -> Tool:
     """The tool that a function is: its name, its docstring for the model, its parameters as a schema."""
+    name = getattr(function, "__name__", "tool")
+    code = getattr(function, "__code__", function)
+    if code not in _FORMS:
+        _FORMS[code] = _form(name, function)
+    return Tool(name, inspect.getdoc(function) or name, function, _FORMS[code], read_only, seconds)
+
+
+# Tools are made anew for every run, but their code stays, and making a form takes a millisecond.
+_FORMS: dict[Any, type[BaseModel]] = {}
+
+
+def _form(name: str, function: Callable[..., Awaitable[ToolOutput]]) -> type[BaseModel]:
     hints = typing.get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for parameter in inspect.signature(function).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[name] = (hints[name], default)
-    name = getattr(function, "__name__", "tool")
-    form = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name, inspect.getdoc(function) or name, function, form, read_only, seconds)
+        fields[parameter.name] = (hints[parameter.name], default)
+    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
 
 
 def _untitled(schema: Any) -> Any:

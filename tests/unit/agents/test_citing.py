@@ -12,9 +12,9 @@ grade VG 46 only.
 证书每 90 天轮换一次。先备份。"""
 
 
-def _sources(**more: str) -> Sources:
+def _sources() -> Sources:
     sources = Sources(fence="f00")
-    sources.number(Passage(TEXT, "a.md", document_id="d", start_line=11, end_line=16, version=3, **more))
+    sources.number(Passage(TEXT, "a.md", document_id="d", start_line=11, end_line=16, version=3))
     return sources
 
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kosmos.domain.sessions import Message, MessageRole, MessageType
+from kosmos.domain.tokens import estimate_tokens
 from kosmos.sessions.budget import Budget, tokens_in
 from kosmos.sessions.compression import (
-    SUMMARY_TOKENS,
     compression_prompt,
     plain_summary,
     plan_compression,
@@ -51,7 +51,7 @@ def test_calls_and_results_stay_together(rounds: list[list[tuple[str, int]]]) ->
     assert [*plan.older, *plan.recent] == messages
     assert not plan.recent or plan.recent[0].role is not MessageRole.TOOL
     assert not plan.older[-1].metadata.get("tool_calls")
-    assert tokens_in(plan.recent) + SUMMARY_TOKENS <= Budget(WINDOW).threshold or not plan.recent
+    assert tokens_in(plan.recent) + Budget(WINDOW).summary <= Budget(WINDOW).threshold or not plan.recent
 
 
 def test_the_older_70_percent_are_compressed() -> None:
@@ -67,8 +67,8 @@ def test_an_earlier_summary_is_part_of_the_next() -> None:
     plan = plan_compression([*messages, summary], WINDOW)
     assert plan is not None
     assert plan.older[0] is summary
-    assert "the user is Ada" in compression_prompt(plan, "English", "f00", most=100_000)
-    assert plain_summary(plan).startswith("the user is Ada")
+    assert "the user is Ada" in compression_prompt(plan, "English", "f00", window=100_000)
+    assert plain_summary(plan, 500).startswith("the user is Ada")
     assert summary_message("x", plan).type is MessageType.COMPRESSION
 
 
@@ -76,8 +76,8 @@ def test_the_prompt_of_a_long_talk_fits() -> None:
     messages = [_message("user", 3000, at) for at in range(1, 40)]
     plan = plan_compression(messages, WINDOW)
     assert plan is not None
-    prompt = compression_prompt(plan, "Chinese", "f00", most=9000)
-    assert len(prompt) < 9000 + 3000
+    prompt = compression_prompt(plan, "Chinese", "f00", window=WINDOW)
+    assert estimate_tokens(prompt) < WINDOW - Budget(WINDOW).summary
     assert prompt.count("f00") == 2
 
 
@@ -87,7 +87,7 @@ def test_a_plain_summary_keeps_what_was_said_first() -> None:
     ]
     plan = plan_compression(said, WINDOW)
     assert plan is not None
-    text = plain_summary(plan, most=500)
+    text = plain_summary(plan, 500)
     assert text.startswith("- 1 ")
     assert f"- {len(plan.older)} " in text
     assert len(text) < 2500
