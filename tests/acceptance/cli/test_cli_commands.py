@@ -208,6 +208,37 @@ def _encoders(kosmos: Kosmos, double: str) -> Results:
     }
 
 
+def _agents(kosmos: Kosmos, folder: Path) -> Results:
+    """Agents and talks with them, in a home without any model."""
+    quick = replace(kosmos, quick=True)
+    quick.json("add", folder / "泵.md")
+    create = ("agents", "create", "值班助手", "--prompt", "Be brief.", "--tools", "search,read")
+    made = quick.json(*create, "--options", '{"temperature": 0}', "--steps", "5")
+    text = quick.json("agents", "export", "值班助手")["yaml"]
+    file = kosmos.home.with_suffix(".yaml")
+    file.write_text(text.replace("值班助手", "copy"))
+    question = "How often must the blue pump be oiled?\n/sources\n/quit\n"
+    talk = quick.run("chat", "--agent", "值班助手", "--json", stdin=question)
+    listed = quick.json("sessions", "list")
+    return {
+        "agents create": made,
+        "agents export": text,
+        "agents edit": quick.json("agents", "edit", "值班助手", "--steps", "7", "--tools", "all"),
+        "agents show": quick.json("agents", "show", "值班助手"),
+        "agents import": quick.json("agents", "import", file),
+        "agents import shipped": quick.json("agents", "import", "--builtin"),
+        "agents refused": quick.run("agents", "import", file, "--builtin"),
+        "ask an agent": quick.json("ask", "--agent", "值班助手", "叶子证书多久轮换一次？"),
+        "chat": talk,
+        "chat for people": quick.run("chat", "--agent", "值班助手", stdin=question),
+        "sessions list": listed,
+        "sessions show": quick.json("sessions", "show", listed[0]["id"]),
+        "agents delete": quick.json("agents", "delete", "值班助手"),
+        "agents list": quick.json("agents", "list"),
+        "sessions delete": quick.json("sessions", "delete", listed[0]["id"]),
+    }
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[SmallSite]:
     """A site to crawl."""
@@ -263,6 +294,7 @@ def results(
             pool.submit(_accounts, replace(kosmos, quick=True), double),
             pool.submit(_sites, kosmos.home.with_name("sites"), site),
             pool.submit(_evaluation, replace(kosmos, quick=True), tmp_path_factory.mktemp("set")),
+            pool.submit(_agents, Kosmos(kosmos.home.with_name("agents")), folder),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")
@@ -346,6 +378,33 @@ def test_evaluations(results: Results) -> None:
     assert again.returncode == 0, again.stderr
     assert "against the last run: Hit@5 +0.000" in again.stdout
     assert "tuned on half of the questions" in again.stdout
+
+
+def test_agents(results: Results) -> None:
+    made, changed = results["agents create"], results["agents edit"]
+    assert (made["allowed_tools"], made["step_limit"]) == (["search", "read"], 5)
+    assert (changed["allowed_tools"], changed["step_limit"]) == (None, 7)
+    assert results["agents show"] == changed
+    assert results["agents import"][0]["chat_options"] == {"temperature": 0}
+    assert results["agents import shipped"] == []
+    assert "one of them" in check_refusal(results["agents refused"], 2)
+    names = [item["name"] for item in results["agents list"]]
+    assert sorted(names) == ["copy", "knowledge assistant", "kubernetes operator", "literature assistant"]
+
+
+def test_talks(results: Results) -> None:
+    lines = GUIDE.split("\n")
+    events = [json.loads(line) for line in results["chat"].stdout.split("\n") if line.startswith("{")]
+    (answer,) = [event["payload"] for event in events if event["type"] == "final_answer"]
+    for item in [*answer["citations"], *results["ask an agent"]["citations"]]:
+        assert item["quote"] in "\n".join(lines[item["start_line"] - 1 : item["end_line"]])
+    assert "every 40 days" in answer["answer"]
+    assert "每九十天轮换一次" in results["ask an agent"]["answer"]
+    shown = results["chat for people"].stdout
+    assert shown.count("    The blue pump must be oiled every 40 days.") == 2  # below the answer, by /sources
+    messages = results["sessions show"]["messages"]
+    assert [item["type"] for item in messages] == ["USER", "ASSISTANT"]
+    assert results["sessions list"][0]["title"].startswith("How often")
 
 
 def test_sites(results: Results, site: SmallSite) -> None:

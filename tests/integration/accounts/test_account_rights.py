@@ -165,7 +165,8 @@ FOR_ONESELF: dict[str, tuple[Scope, Act]] = {
     ),
 }
 # No caller, or nothing to see: tested elsewhere by themselves.
-ELSEWHERE = {"require_scope", "require_admin", "make_space", "check_url", "reveal_key"}
+ELSEWHERE = {"require_agent", "resolve_agent", "require_session"}
+ELSEWHERE |= {"require_scope", "require_admin", "make_space", "check_url", "reveal_key"}
 
 
 def _new(name: str) -> NewCredential:
