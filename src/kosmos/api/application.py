@@ -1,5 +1,6 @@
 """The HTTP application."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -30,6 +31,7 @@ from kosmos.api.requests import RequestShell
 from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
+from kosmos.llm.client import warm_up
 from kosmos.tasks.runs import bury_dead
 from kosmos.workers import working_beside
 
@@ -70,7 +72,9 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         async with open_app(settings, clock=clock) as app, working_beside(app):
             api.state.kosmos = app
             await bury_dead(app.bench)  # runs of a server that is gone
+            warming = asyncio.create_task(asyncio.to_thread(warm_up))
             yield
+            await warming
 
     api = _Api(
         title="Kosmos",

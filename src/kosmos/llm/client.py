@@ -59,6 +59,13 @@ async def client_for(
             yield client
 
 
+def warm_up() -> None:
+    """Load what the first call would wait for: the client library takes a second."""
+    import openai  # noqa: F401
+
+    _trusted()
+
+
 @cache
 def _trusted() -> ssl.SSLContext:
     """The certificates to trust, read once: reading them stops the event loop for some 50 ms."""

@@ -53,7 +53,7 @@ async def models_of(
     if wish.own:
         return [_own_model(bench, who, wish, wanted)]
     space_id = space_ids[0] if space_ids is not None and len(space_ids) == 1 else None
-    async with bench.db.read() as conn:
+    async with bench.db.glance() as conn:
         found = await candidates(conn, who, CredentialType.LLM, space_id=space_id, rng=bench.rng)
         chosen = _matching(found, wanted)
         return [Model(one, await reveal_key(conn, one, bench.box)) for one in chosen]

@@ -50,7 +50,7 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
     """Begin to answer a question in a session. The run goes on by itself, whoever follows it."""
     wish.check()
     await bury_dead(bench, session_id)
-    async with bench.db.read() as conn:
+    async with bench.db.glance() as conn:
         session = await require_session(conn, who, session_id, need=Scope.WRITE)
         for space_id in wish.space_ids or ():
             await require_space(conn, who, space_id)
@@ -152,7 +152,7 @@ async def _name(bench: Workbench, drive: Drive) -> None:
 
 async def require_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> Run:
     """The run of a session of the caller."""
-    async with bench.db.read() as conn:
+    async with bench.db.glance() as conn:
         await require_session(conn, who, session_id)
         run = await table.get_run(conn, run_id) if storable(run_id) else None
     if run is None or run.session_id != session_id:
@@ -248,7 +248,7 @@ def failure_of(payload: Mapping[str, Any] | None) -> KosmosError:
 
 async def bury_dead(bench: Workbench, session_id: str | None = None) -> None:
     """Let runs end whose process is gone."""
-    async with bench.db.read() as conn:
+    async with bench.db.glance() as conn:
         open_now = await table.open_runs(conn, session_id)
     long_ago = bench.clock() - timedelta(seconds=DEAD_SECONDS)
     for run in open_now:
