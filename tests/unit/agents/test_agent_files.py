@@ -1,7 +1,7 @@
 """Agents as files."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.agents.files import dump_form, load_form, make_form, shipped_forms
@@ -26,6 +26,7 @@ FORMS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(FORMS)
 def test_what_is_written_is_read_back(form: AgentForm) -> None:
     assert load_form(dump_form(form)) == form

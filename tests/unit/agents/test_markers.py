@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.agents.markers import MarkerFilter, clean_markers
@@ -76,6 +76,7 @@ PIECES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(PIECES)
 def test_it_does_not_matter_how_the_text_is_cut(pieces: list[str]) -> None:
     text = "".join(pieces)
@@ -87,6 +88,7 @@ def test_it_does_not_matter_how_the_text_is_cut(pieces: list[str]) -> None:
     assert "".join(by_letter.feed(letter) for letter in text) + by_letter.end() == streamed
 
 
+@settings(deadline=None)
 @given(PIECES)
 def test_no_false_marker_is_left_outside_of_code(pieces: list[str]) -> None:
     cleaned, _, _ = clean_markers("".join(pieces), KNOWN.__contains__)
@@ -94,6 +96,7 @@ def test_no_false_marker_is_left_outside_of_code(pieces: list[str]) -> None:
         assert {int(number) for number in re.findall(r"\[([0-9]{1,5})\]", cleaned)} <= KNOWN
 
 
+@settings(deadline=None)
 @given(PIECES)
 def test_cleaning_twice_is_cleaning_once(pieces: list[str]) -> None:
     cleaned, used, _ = clean_markers("".join(pieces), KNOWN.__contains__)

@@ -1,6 +1,6 @@
 """Messages as they are sent: within a budget, and never in a shape that servers refuse."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.agents.wire import fit, lay_out, tokens_of, with_last_words
@@ -21,6 +21,7 @@ def _round(number: int, sizes: tuple[int, int, int]) -> list[Message]:
 SIZES = st.tuples(st.integers(1, 200), st.integers(0, 800), st.integers(1, 200))
 
 
+@settings(deadline=None)
 @given(st.lists(SIZES, min_size=1, max_size=12), st.integers(500, 5000), st.booleans())
 def test_what_is_sent_fits_and_is_whole(
     rounds: list[tuple[int, int, int]], budget: int, summary: bool

@@ -1,7 +1,7 @@
 """Thinking told from speaking, however a streamed text is cut."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.llm.thoughts import Piece, Retracted, Text, ThinkSplitter, Thought
@@ -42,6 +42,7 @@ def test_tags(text: str, said: str, thought: str) -> None:
     assert _split(list(text)) == (said, thought)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["<think>", "</think>", "<", "think", ">", "/", "a", " ", "\n", "字"]), max_size=20

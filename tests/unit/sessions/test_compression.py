@@ -1,6 +1,6 @@
 """Compression: when, how much, and never between a call of a tool and its results."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kosmos.domain.sessions import Message, MessageRole, MessageType
@@ -40,6 +40,7 @@ ROUND = st.lists(st.integers(0, 400), min_size=2, max_size=2).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(ROUND, max_size=30))
 def test_calls_and_results_stay_together(rounds: list[list[tuple[str, int]]]) -> None:
     flat = [item for one in rounds for item in one]
