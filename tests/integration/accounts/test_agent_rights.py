@@ -59,7 +59,7 @@ async def test_an_administrator_changes_agents_of_the_instance(db: Database, enr
     root = replace(person, user=replace(person.user, is_admin=True), scope=Scope.ADMIN)
     async with db.write() as conn:
         shared = await _agent(conn, None)
-        assert await access.require_agent(conn, root, shared, change=True)
+        assert (await access.require_agent(conn, root, shared, change=True)).id == shared
         with pytest.raises(Forbidden):
             await access.require_agent(conn, replace(root, scope=Scope.WRITE), shared, change=True)
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from kosmos.chunking.redaction import find_redactions
+from kosmos.db.tables import chunk
 from kosmos.domain.events import EventType
+from kosmos.domain.redactions import dump_redactions
 from kosmos.doubles.model_server import ModelServer, Reply, ToolCall
 from kosmos.tasks import documents
 
@@ -227,16 +230,21 @@ async def test_tools_that_are_not_allowed_cannot_be_called(scene: Scene) -> None
 
 async def test_what_is_hidden_is_not_sent_to_models(scene: Scene) -> None:
     text = "# People\n\nThe phone of the harbour is 13800138000 and never changes.\n\nThe pump is blue.\n"
-    await scene.add(text, "people.md")
+    document, _ = await scene.add(text, "people.md")
+    layer = dump_redactions(find_redactions(text))
+    assert layer is not None
+    async with scene.bench.db.write() as conn:
+        await conn.execute(chunk.update().where(chunk.c.document_id == document.id).values(redaction=layer))
     script = [search("phone harbour"), call("read", document="people.md"), call("grep", pattern="phone")]
     async with ModelServer([*script, Reply(content="Hidden [1].")]) as server:
         await use_model(scene, server)
         talk = await talk_with(scene)
         answer = await talk.answer("What is the phone?")
         sent = "\n".join(as_text(request.body) for request in server.requests)
-    hidden = "⟦phone⟧" in sent
-    assert hidden == ("13800138000" not in sent)
-    assert all("13800138000" not in item["quote"] for item in answer["citations"]) or not hidden
+    assert "⟦phone⟧" in sent
+    assert "13800138000" not in sent
+    assert answer["citations"]
+    assert all("13800138000" not in item["quote"] for item in answer["citations"])
 
 
 async def test_tools_over_documents(scene: Scene) -> None:
