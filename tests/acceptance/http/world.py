@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import struct
+import uuid
 import zlib
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,7 +179,8 @@ def ended_crawl(person: Person, space_id: str, mark: str) -> str:
 
 def ended_run(person: Person, mark: str) -> dict[str, str]:
     """An agent, a session with it and a run in it that has ended; no model is asked."""
-    agent = person.ok("POST", "/api/v1/agents", {"name": f"{mark} agent", "system_prompt": mark})["id"]
+    name = f"{mark} agent {uuid.uuid4().hex[:8]}"
+    agent = person.ok("POST", "/api/v1/agents", {"name": name, "system_prompt": mark})["id"]
     session = person.ok("POST", "/api/v1/sessions", {"agent": agent, "title": mark})["id"]
     form = {"question": f"What about {mark}?", "stream": False}
     run = person.ok("POST", f"/api/v1/sessions/{session}/runs", form)["run_id"]
