@@ -5,8 +5,8 @@ from alembic import op
 
 from kosmos.db.types import ID, JSON, UtcDateTime
 
-revision = "0006"
-down_revision = "0004"
+revision = "0007"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
