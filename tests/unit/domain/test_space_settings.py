@@ -16,16 +16,17 @@ from kosmos.errors import InvalidInput
 
 
 def test_what_is_not_given_has_a_default() -> None:
-    assert read_settings({}) == SpaceSettings("structure", "structure", 200, None, ALL_KINDS)
+    assert read_settings({}) == SpaceSettings("structure", "structure", 200, None, (256, 512, 2048), ALL_KINDS)
     assert read_settings({"chunking": {}, "mine": {"any": 1}}) == SpaceSettings()
 
 
 def test_what_is_given_counts() -> None:
-    chunking = {"producer": "indexer", "fallback": "sentinel", "batch_lines": 50, "parallel_batches": 2}
+    chunking: dict[str, Any] = {"producer": "indexer", "fallback": "sentinel", "batch_lines": 50, "parallel_batches": 2}
+    chunking["sizes"] = [64, 128, 512]
     given = {"chunking": chunking, "redaction": ["email", "phone"]}
     check_settings(given)
     kinds = frozenset({RedactionKind.EMAIL, RedactionKind.PHONE})
-    assert read_settings(given) == SpaceSettings("indexer", "sentinel", 50, 2, kinds)
+    assert read_settings(given) == SpaceSettings("indexer", "sentinel", 50, 2, (64, 128, 512), kinds)
     assert read_settings({"redaction": "off"}).hidden_kinds == frozenset()
     assert read_settings({"redaction": "on"}).hidden_kinds == ALL_KINDS
 
