@@ -18,6 +18,7 @@ from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
 from kosmos.encoders.opening import Quarters, open_encoder
+from kosmos.encoders.shelf import EncoderShelf
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
 from kosmos.ingest.conversion import ConversionHost
 from kosmos.ingest.limits import Limits
@@ -118,8 +119,11 @@ def quarters_of(settings: Settings) -> Quarters:
 
 async def _with_encoder(settings: Settings, bench: Workbench) -> Workbench:
     """The bench with its encoder. Without one everything works by the sparse routes: it stops no start."""
+    quarters = quarters_of(settings)
+    shelf = EncoderShelf(lambda setting: open_encoder(setting, quarters, db=bench.db, box=bench.box))
+    bench = replace(bench, encoder_setting=settings.encoder, encoders=shelf)
     try:
-        opened = await open_encoder(settings.encoder, quarters_of(settings), db=bench.db, box=bench.box)
+        opened = await open_encoder(settings.encoder, quarters, db=bench.db, box=bench.box)
         return replace(bench, encoder=opened)
     except ConfigError as error:
         reason = f"{error.message} {error.remedy or ''}".strip()

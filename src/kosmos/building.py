@@ -19,9 +19,10 @@ from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.spaces import Space
 from kosmos.errors import ConfigError, InvalidInput, NotFound
 from kosmos.retrieval.indexing import collection_of
+from kosmos.retrieval.routes import TEXT_DENSE
 from kosmos.tasks.documents import list_documents
-from kosmos.tasks.encoding import fill_space
 from kosmos.tasks.folders import Choice, add_paths
+from kosmos.tasks.following import follow_encoding
 from kosmos.workers import working_beside
 
 MILVUS_PORT = 19530
@@ -60,7 +61,8 @@ def build_knowledge_base(  # noqa: PLR0913 - the parameters by which it is known
 ) -> KnowledgeBase:
     """Add the Markdown of a folder to a space, wait until it is indexed, and fill its vectors.
 
-    A model path that is no folder leaves the configured encoder and our own sparse weights in use. Without
+    Texts are encoded one by one, whatever `max_tokens_per_batch` would allow. A model path that is no
+    folder leaves the configured encoder and our own sparse weights in use. Without
     a Milvus host, here or in MILVUS_HOST, the index lies where it is configured.
     """
     folder = Path(markdown_folder_path).expanduser()
@@ -76,7 +78,7 @@ def build_knowledge_base(  # noqa: PLR0913 - the parameters by which it is known
         notes.append(f"{sparse_model_path} is no folder here: sparse weights are computed by BM25.")
     if index_type != "FLAT":
         notes.append(f"The index type is chosen by the store: {index_type} was not passed on.")
-    plan = _Plan(folder, collection_name, sizes, max_tokens_per_batch, tuple(notes))
+    plan = _Plan(folder, collection_name, sizes, tuple(notes))
     return _run(_build(load_settings(**_known(given)), plan))
 
 
@@ -85,7 +87,6 @@ class _Plan:
     folder: Path
     name: str
     sizes: ChunkSizes
-    tokens: int
     notes: tuple[str, ...]
 
 
@@ -97,7 +98,8 @@ async def _build(settings: Settings, plan: _Plan) -> KnowledgeBase:
             report = await add_paths(
                 app.bench, who, space.id, [plan.folder], choice=_MARKDOWN, on_step=lambda *_: None
             )
-        vectors = await fill_space(app.bench, space.id, on_step=lambda *_: None, tokens=plan.tokens)
+            await follow_encoding(app.bench, space.id, seconds=None, on_step=lambda *_: None)
+        vectors = (await app.bench.store.stats(collection_of(space.id))).filled.get(TEXT_DENSE, 0)
         documents, count = await _count(app, who, space.id)
     notes = plan.notes if app.bench.encoder else (*plan.notes, "No encoder: the dense routes stay empty.")
     failed = tuple(f"{item.path}: {item.reason}" for item in report.failed)

@@ -5,8 +5,9 @@ Marks are placed by position in the document, so applying to a part gives that p
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kosmos.chunking.detectors.boilerplate import find_boilerplate
 from kosmos.chunking.detectors.identifiers import find_identifiers
@@ -36,6 +37,15 @@ def keep_kinds(redactions: Iterable[Redaction], kinds: Kinds) -> list[Redaction]
 def hide_identifiers(text: str, kinds: Kinds = ALL_KINDS) -> str:
     """A text without what the built-in detectors find in it."""
     return apply_redactions(text, keep_kinds(find_identifiers(text), kinds)) if kinds else text
+
+
+def shown_values(value: Any, kinds: Kinds) -> Any:
+    """What was found beside the text, such as front matter, without identifiers in any of its texts."""
+    if isinstance(value, str):
+        return hide_identifiers(value, kinds)
+    if isinstance(value, Mapping):
+        return {key: shown_values(item, kinds) for key, item in value.items()}
+    return [shown_values(item, kinds) for item in value] if isinstance(value, list | tuple) else value
 
 
 def merge_redactions(redactions: Iterable[Redaction]) -> tuple[Redaction, ...]:

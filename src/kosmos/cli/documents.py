@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kosmos.tasks.folders import AddReport
     from kosmos.tasks.overview import Overview
 
+DENSE_SECONDS = 15.0  # of waiting for vectors that search can do without
 group = typer.Typer(help="Documents of a space.", no_args_is_help=True)
 InSpace = Annotated[str, typer.Option("--space", help="Name or id of the space.")]
 ItsSpace = Annotated[str | None, typer.Option("--space", help="Space of a document given by name.")]
@@ -57,12 +58,17 @@ def add(
     include: Annotated[list[str] | None, typer.Option("--include", help="Only files like `*.md`.")] = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No files like `draft*`.")] = None,
     producer: Producer = None,
+    wait_dense: Annotated[
+        bool, typer.Option("--wait-dense", help="Wait until all can be found by meaning, not words alone.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add files to a space. What is unchanged is left alone; what has changed becomes a new version."""
+    from kosmos.accounts.access import resolve_space
     from kosmos.cli.progress import progress_bar
     from kosmos.tasks.addresses import add_urls, is_address
     from kosmos.tasks.folders import AddReport, Choice, add_paths
+    from kosmos.tasks.following import follow_encoding
     from kosmos.workers import working_beside
 
     choice = Choice(tuple(include or ()), tuple(exclude or ()))
@@ -70,8 +76,8 @@ def add(
     urls = [source for source in sources if is_address(source)]
 
     async def work(app: "App", who: "Principal") -> AddReport:
-        with progress_bar("adding", quiet=as_json) as step:
-            async with working_beside(app, at_least=2):
+        async with working_beside(app, at_least=2):
+            with progress_bar("adding", quiet=as_json) as step:
                 report = await add_paths(
                     app.bench, who, space, paths, choice=choice, producer=producer, on_step=step
                 )
@@ -79,6 +85,11 @@ def add(
                     await add_urls(
                         app.bench, who, space, urls, report=report, producer=producer, on_step=step
                     )
+            async with app.bench.db.read() as conn:
+                space_id = (await resolve_space(conn, who, space)).space.id
+            with progress_bar("encoding (search works)", quiet=as_json) as step:
+                seconds = None if wait_dense else DENSE_SECONDS
+                report.unencoded = await follow_encoding(app.bench, space_id, seconds=seconds, on_step=step)
         return report
 
     report = with_app(work)
@@ -99,6 +110,11 @@ def _show_report(report: "AddReport") -> None:
             out.print(f"  {heading}: {_near(item.path)}: {item.reason}")
         if len(items) > 20:
             out.print(f"  … and {len(items) - 20} more {heading}; --json lists all")
+    if report.unencoded:
+        out.print(
+            f"{report.unencoded} documents are found by their words; their vectors are made by "
+            "`kosmos worker --drain`, or while `kosmos serve` runs."
+        )
 
 
 def _near(path: str) -> str:
@@ -162,20 +178,42 @@ def _show_answer(answer: "Answer") -> None:
             out.print(f"    {line}")
 
 
-def reindex(space: InSpace = "default", as_json: AsJson = False) -> None:
-    """Rebuild the index of a space from its chunks."""
+def reindex(
+    space: InSpace = "default",
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", help="Make all vectors anew: builtin, none, or a name of `models list`."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild the index of a space from its chunks, or its vectors by another encoder; search goes on."""
     from kosmos.accounts.access import resolve_space
     from kosmos.cli.progress import progress_bar
-    from kosmos.tasks.reindexing import reindex_space
+    from kosmos.tasks.following import follow_encoding, follow_job
+    from kosmos.tasks.jobs import create_job
+    from kosmos.tasks.preflight import JobRequest
+    from kosmos.workers import working_beside
 
-    async def work(app: "App", who: "Principal") -> int:
+    async def work(app: "App", who: "Principal") -> "Mapping[str, Any]":
         async with app.bench.db.read() as conn:
             space_id = (await resolve_space(conn, who, space)).space.id
-        with progress_bar("indexing", quiet=as_json) as step:
-            return await reindex_space(app.bench, who, space_id, on_step=step)
+        kind, context = ("reencoding", {"encoder": encoder}) if encoder else ("reindexing", {})
+        made = await create_job(app.bench, who, JobRequest(kind, space_id=space_id, context=context))
+        async with working_beside(app, at_least=2):
+            with progress_bar("indexing", quiet=as_json) as step:
+                result = await follow_job(app.bench, made.job.id, on_step=step)
+                await follow_encoding(app.bench, space_id, seconds=DENSE_SECONDS, on_step=step)
+        return result
 
-    rows = with_app(work)
-    show({"rows": rows}, as_json, lambda: console().print(f"indexed {rows} chunks"))
+    result = with_app(work)
+    show(result, as_json, lambda: _show_reindexed(result))
+
+
+def _show_reindexed(result: "Mapping[str, Any]") -> None:
+    if "encoder" in result:
+        console().print(f"{result['vectors']} chunks have vectors of {result['encoder'] or 'no encoder'}")
+    else:
+        console().print(f"indexed {result['rows']} chunks")
 
 
 @group.command("list")

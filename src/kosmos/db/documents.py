@@ -67,6 +67,12 @@ async def list_documents(
     return [_document(row) for row in await conn.execute(query.order_by(document.c.id).limit(limit))]
 
 
+async def count_documents(conn: AsyncConnection, space_id: str) -> int:
+    """How many documents a space has."""
+    query = sa.select(sa.func.count()).select_from(document).where(document.c.space_id == space_id)
+    return int(await conn.scalar(query) or 0)
+
+
 async def get_documents(conn: AsyncConnection, ids: list[str]) -> dict[str, Document]:
     """The documents of those ids, by id."""
     rows = await conn.execute(sa.select(document).where(document.c.id.in_(ids)))

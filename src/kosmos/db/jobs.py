@@ -200,6 +200,14 @@ async def list_jobs(
     return [as_job(row) for row in await conn.execute(query)]
 
 
+async def count_open(conn: AsyncConnection, kind: str, space_ids: Sequence[str]) -> int:
+    """How many jobs of a type about these spaces have not ended."""
+    query = sa.select(sa.func.count()).select_from(job)
+    ended = [status.value for status in JobStatus if status.ended]
+    query = query.where(job.c.type == kind, job.c.space_id.in_(space_ids), job.c.status.not_in(ended))
+    return int(await conn.scalar(query) or 0)
+
+
 async def list_dependencies(conn: AsyncConnection, job_id: str) -> list[tuple[Job, OnFailure]]:
     """What a job waits for, or waited for."""
     query = (

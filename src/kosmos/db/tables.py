@@ -268,6 +268,15 @@ ledger = sa.Table(
 )
 
 # What an encoder has made of the very same text: float32, little end first.
+space_encoder = sa.Table(
+    "space_encoder",
+    metadata,
+    sa.Column("space_id", ID, sa.ForeignKey("knowledge_space.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", sa.String(128), nullable=False),
+    sa.Column("setting", sa.Text, nullable=False),
+    sa.Column("updated_at", UtcDateTime(), nullable=False),
+)
+
 embedding = sa.Table(
     "embedding",
     metadata,

@@ -28,3 +28,11 @@ class SpaceView:
 
     space: Space
     role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceEncoder:
+    """Whose vectors the index of a space holds: the encoder's own name, and the setting that opens it."""
+
+    name: str
+    setting: str

@@ -1,7 +1,7 @@
 """Index rows: one for each chunk, derived from the chunk table and rebuildable from it at any time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kosmos.domain.blocks import without_comments
@@ -21,6 +21,7 @@ MAX_CHILDREN = 256
 MAX_ENTRY_URLS = 200
 MAX_NAVIGATION = 2000
 LINKS = "links"  # in the metadata of a chunk: the links on its lines
+FIGURES = "figures"  # what the figures of a chunk show
 NAVIGATION = "navigation"  # in the metadata of a document's first chunk: where to read on
 _LANGUAGE_SAMPLE = 20_000
 
@@ -64,10 +65,34 @@ def dense_texts(fields: Mapping[str, Any]) -> dict[str, str]:
     if not fields.get("indexed", True):
         return {}
     context = _context(str(fields.get("document_title", "")), str(fields.get("path", "")).split(PATH))
+    figures = f"\n{fields[FIGURES]}" if fields.get(FIGURES) else ""
     return {
-        TEXT_DENSE: f"{context}\n{fields.get('text', '')}",
+        TEXT_DENSE: f"{context}\n{fields.get('text', '')}{figures}",
         SUMMARY_DENSE: f"{context}: {fields.get('summary', '')}",
     }
+
+
+def passages(
+    document: Document, chunks: Sequence[Chunk], described: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
+    """What an encoder reads of each chunk that can be found, by route: the same as of its row."""
+    tree, shown = _Tree.of(document, chunks), described or {}
+    texts = {chunk.id: dense_texts(_fields(tree, chunk, shown.get(chunk.id, ""))) for chunk in chunks}
+    return {pk: by_route for pk, by_route in texts.items() if by_route}
+
+
+def keep_vectors(fresh: Sequence[IndexRow], old: Mapping[str, IndexRow]) -> list[IndexRow]:
+    """The rows with the vectors that their predecessors have of the same texts."""
+    kept = []
+    for row in fresh:
+        before = old.get(row.pk)
+        if before is None or not before.dense:
+            kept.append(row)
+            continue
+        same = dense_texts(before.fields).items() & dense_texts(row.fields).items()
+        routes = {route for route, _ in same} & before.dense.keys()
+        kept.append(replace(row, dense={route: before.dense[route] for route in routes}))
+    return kept
 
 
 def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
@@ -130,15 +155,26 @@ def _shared_fields(document: Document, chunks: Sequence[Chunk]) -> dict[str, Any
 
 
 def _row(tree: _Tree, chunk: Chunk, *, shown: str, related: Sequence[Mapping[str, Any]]) -> IndexRow:
-    document = tree.document
+    fields = _fields(tree, chunk, shown) | {"related_links": [dict(link) for link in related]}
+    if language_of(fields["text"]) == "zh":  # English in a Chinese document is mostly code
+        fields["language"] = "zh"
+    if not fields["indexed"]:
+        return IndexRow(chunk.id, fields)
+    context = _context(tree.document.title, fields["path"].split(PATH))
+    sparse = {
+        TEXT_SPARSE: document_vector(terms(f"{context} {fields['text']} {shown}")),
+        TITLE_SPARSE: document_vector(terms(fields["title"])),
+    }
+    return IndexRow(chunk.id, fields, sparse)
+
+
+def _fields(tree: _Tree, chunk: Chunk, shown: str) -> dict[str, Any]:
     path = heading_path(chunk, tree.by_id)
-    title = chunk.summary if chunk.type is ChunkType.HEADING else (path[-1] if path else document.title)
-    text = without_comments(chunk.raw_content)
-    searchable = bool(chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter"))
+    above = path[-1] if path else tree.document.title
     fields = {
         **tree.shared,
-        "text": text,
-        "title": title,
+        "text": without_comments(chunk.raw_content),
+        "title": chunk.summary if chunk.type is ChunkType.HEADING else above,
         "path": PATH.join(path),
         "parent_id": chunk.parent_id or "",
         "child_ids": tree.children.get(chunk.id, [])[:MAX_CHILDREN],
@@ -150,24 +186,14 @@ def _row(tree: _Tree, chunk: Chunk, *, shown: str, related: Sequence[Mapping[str
         "from_split": chunk.from_split,
         "merged": chunk.merged,
         "entry_urls": entry_urls(chunk),
-        "related_links": [dict(link) for link in related],
         "summary": without_comments(chunk.summary),
         "generation": chunk.generation,
         "page": chunk.metadata.get("page"),
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
-        "indexed": searchable,
+        "indexed": bool(chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter")),
     }
-    if language_of(text) == "zh":  # Chinese in an English document; English in a Chinese one is mostly code
-        fields["language"] = "zh"
-    if not searchable:
-        return IndexRow(chunk.id, fields)
-    context = _context(document.title, path)
-    sparse = {
-        TEXT_SPARSE: document_vector(terms(f"{context} {text} {shown}")),
-        TITLE_SPARSE: document_vector(terms(title)),
-    }
-    return IndexRow(chunk.id, fields, sparse)
+    return fields | {FIGURES: shown} if shown else fields
 
 
 def entry_urls(chunk: Chunk) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kosmos.accounts.access import require_space, visible_space_ids
-from kosmos.db import chunks, documents
+from kosmos.db import chunks, documents, space_encoders
 from kosmos.domain.accounts import Principal
 from kosmos.domain.answers import Findings, Neighbour, SearchHit
 from kosmos.domain.blocks import without_comments
@@ -25,6 +25,7 @@ from kosmos.tasks.finding_walk import walk_from
 from kosmos.tasks.reranking import score_passages
 from kosmos.tasks.rewriting import rewrite
 from kosmos.tasks.showing import shown_chunk, shown_chunks
+from kosmos.tasks.space_encoders import encoders_of
 from kosmos.tasks.workbench import Workbench
 
 Live = Mapping[str, tuple[Chunk, Document]]
@@ -37,6 +38,7 @@ class _Scope:
     who: Principal
     spaces: tuple[Space, ...]
     tuning: Tuning
+    shelves: tuple[Shelf, ...] = ()
 
     @property
     def ids(self) -> set[str]:
@@ -59,8 +61,8 @@ async def find(
     wanted.check()
     # Half a surrogate pair is no character: nothing can be found by it, and nobody can be sent it.
     wanted = replace(wanted, query=wanted.query.encode(errors="replace").decode())
-    scope = await _open_scope(bench, who, space_ids)
     warnings: list[str] = []
+    scope = await _open_scope(bench, who, space_ids, warnings)
     queries = [wanted.query]
     if wanted.rewrite:
         queries += await _rewritten(bench, scope, wanted, warnings)
@@ -95,12 +97,18 @@ def hit_of(item: Ranked, chunk: Chunk, document: Document, *, more: int = 0) -> 
     )
 
 
-async def _open_scope(bench: Workbench, who: Principal, space_ids: Sequence[str] | None) -> _Scope:
+async def _open_scope(
+    bench: Workbench, who: Principal, space_ids: Sequence[str] | None, warnings: list[str]
+) -> _Scope:
     async with bench.db.read() as conn:
         ids = await visible_space_ids(conn, who) if space_ids is None else list(dict.fromkeys(space_ids))
         spaces = tuple([(await require_space(conn, who, space_id)).space for space_id in ids])
+        chosen = await space_encoders.get_encoders(conn, ids)
+    encoders = await encoders_of(bench, chosen, ids, warnings)
+    shelves = tuple(Shelf(collection_of(each), encoder) for each, encoder in zip(ids, encoders, strict=True))
     # The settings of several spaces may differ; the usual ones are fair to all.
-    return _Scope(who, spaces, read_tuning(spaces[0].settings) if len(spaces) == 1 else Tuning())
+    tuning = read_tuning(spaces[0].settings) if len(spaces) == 1 else Tuning()
+    return _Scope(who, spaces, tuning, shelves)
 
 
 async def _rewritten(bench: Workbench, scope: _Scope, wanted: Wanted, warnings: list[str]) -> list[str]:
@@ -125,11 +133,10 @@ async def _find_live(
     bench: Workbench, scope: _Scope, wanted: Wanted, queries: Sequence[str], warnings: list[str]
 ) -> _Found:
     """Results whose chunks are live; more and more of them, since rows of dead chunks drop out."""
-    shelves = [Shelf(collection_of(space.id), bench.encoder) for space in scope.spaces]
     need, reach = wanted.offset + wanted.k, 0
     while True:
         outcome = await search_shelves(
-            bench.store, shelves, wanted, tuning=scope.tuning, rewritten=queries[1:], reach=reach
+            bench.store, scope.shelves, wanted, tuning=scope.tuning, rewritten=queries[1:], reach=reach
         )
         live = await _live(bench, [item.chunk_id for item in outcome.ranked], scope.ids)
         ranked = [item for item in outcome.ranked if item.chunk_id in live]

@@ -38,6 +38,7 @@ class AddReport:
     unchanged: list[str] = field(default_factory=list)
     skipped: list[PassedOver] = field(default_factory=list)
     failed: list[PassedOver] = field(default_factory=list)
+    unencoded: int = 0  # documents that are found by their words, and by meaning later
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
 """Following many jobs to their end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kosmos.db import jobs as table
 from kosmos.domain.jobs import JobStatus, OnFailure
+from kosmos.errors import Conflict
+from kosmos.tasks.pipeline import ENCODING
 from kosmos.tasks.workbench import Workbench
 
 LOOK_SECONDS = 0.2
@@ -35,6 +38,40 @@ async def follow_jobs(
             yield Ended(job_id, None if done else await _failure(bench, job_id))
         if len(left) <= until_left:
             return
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def follow_job(
+    bench: Workbench, job_id: str, *, on_step: Callable[[int, int, str], None]
+) -> Mapping[str, Any]:
+    """The result of a job about documents; Conflict with its reason when it does not complete."""
+    while True:
+        async with bench.db.read() as conn:
+            job = await table.get_job(conn, job_id)
+        if job is None or (job.status.ended and job.status is not JobStatus.COMPLETED):
+            reason = REMOVED if job is None else job.reason or job.status.value
+            raise Conflict(reason, remedy="See: kosmos jobs list")
+        done = job.progress.get("current_documents", job.progress.get("current_encoded", 0))
+        on_step(int(done), int(job.progress.get("total_documents", 0)), "")
+        if job.status is JobStatus.COMPLETED:
+            return job.result or {}
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def follow_encoding(
+    bench: Workbench, space_id: str, *, seconds: float | None, on_step: Callable[[int, int, str], None]
+) -> int:
+    """Wait until the dense vectors of a space are made, or for so long; how many documents still wait."""
+    begun = asyncio.get_running_loop().time()
+    most = 0
+    while True:
+        async with bench.db.read() as conn:
+            left = await table.count_open(conn, ENCODING, [space_id])
+        most = max(most, left)
+        on_step(most - left, most, "")
+        late = seconds is not None and asyncio.get_running_loop().time() - begun > seconds
+        if left == 0 or late:
+            return left
         await asyncio.sleep(LOOK_SECONDS)
 
 

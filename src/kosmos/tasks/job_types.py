@@ -25,6 +25,8 @@ from kosmos.tasks.pipeline import ENCODING, Stage, index_document
 from kosmos.tasks.pointing_retry import chunk_by_producer
 from kosmos.tasks.processing import process_document
 from kosmos.tasks.producing import INDEXER, WITHOUT, check_producer
+from kosmos.tasks.reencoding import REENCODING, change_encoder, reencoding_of
+from kosmos.tasks.reindexing import REINDEXING, reindex, reindexing_of
 from kosmos.tasks.workbench import Workbench
 
 CHAIN = ("document_processing", "chunking", "indexing")
@@ -80,6 +82,14 @@ TASK_TYPES: Mapping[str, TaskType] = {
             crawl_site,
             keys=frozenset({"crawl_id"}),
             of_space=crawl_of,
+            deadline_seconds=7 * DEADLINE_SECONDS,
+        ),
+        TaskType(REINDEXING, reindex, of_space=reindexing_of),
+        TaskType(
+            REENCODING,
+            change_encoder,
+            keys=frozenset({"encoder"}),
+            of_space=reencoding_of,
             deadline_seconds=7 * DEADLINE_SECONDS,
         ),
         TaskType("summarizing"),

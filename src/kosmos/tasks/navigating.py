@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from kosmos.chunking.redaction import Kinds, shown_values
 from kosmos.db import documents
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document
@@ -38,8 +39,11 @@ class SourceCache:
         return index
 
 
-def note_links(made: Sequence[Chunk], tree: MarkdownTree, text: str) -> list[Chunk]:
-    """The chunks with the links on their lines, and the first with where its document says to read on."""
+def note_links(made: Sequence[Chunk], tree: MarkdownTree, text: str, *, kinds: Kinds) -> list[Chunk]:
+    """The chunks with the links on their lines, and the first with where its document says to read on.
+
+    What the text hides, its links hide: they are noted as they may be shown.
+    """
     if not made:
         return []
     by_line = _relations(tree)
@@ -50,14 +54,14 @@ def note_links(made: Sequence[Chunk], tree: MarkdownTree, text: str) -> list[Chu
             at += 1
         own = []
         while at < len(links) and links[at].line <= chunk.end_line:
-            own.append(_note(links[at], by_line))
+            own.append(shown_values(_note(links[at], by_line), kinds))
             at += 1
         at -= len([note for note in own if note["line"] == chunk.end_line])  # two chunks may share a line
         noted.append(_with(chunk, {LINKS: own[:MAX_LINKS]}) if own else chunk)
     onward = read_navigation(tree, text) if made[0].position == 0 else Navigation()
     if onward.nav_next_step or onward.nav_see_also:
         steps = {"next_step": onward.nav_next_step[:2000], "see_also": onward.nav_see_also[:2000]}
-        noted[0] = _with(noted[0], {NAVIGATION: steps})
+        noted[0] = _with(noted[0], {NAVIGATION: shown_values(steps, kinds)})
     return noted
 
 

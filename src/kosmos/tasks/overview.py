@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.access import require_document
+from kosmos.chunking.redaction import shown_values
 from kosmos.db import assets, chunks, jobs, versions
 from kosmos.db.jobs import JobFilter
 from kosmos.domain.accounts import Principal, Role
@@ -14,7 +15,7 @@ from kosmos.domain.documents import Document
 from kosmos.domain.jobs import Job, Spent
 from kosmos.errors import DataLost
 from kosmos.tasks.extracts import read_notes
-from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_values
+from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks
 from kosmos.tasks.workbench import Workbench
 
 _JOBS = 1000

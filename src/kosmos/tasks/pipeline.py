@@ -17,7 +17,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kosmos.chunking.coverage import join_chunks, reuse_chunks
 from kosmos.chunking.hiding import carry_redactions, hide_summaries, show_part
 from kosmos.chunking.packing import ChunkSizes
-from kosmos.chunking.redaction import Kinds, find_redactions, keep_kinds, merge_redactions, redactions_of
+from kosmos.chunking.redaction import (
+    Kinds,
+    find_redactions,
+    keep_kinds,
+    merge_redactions,
+    redactions_of,
+    shown_values,
+)
 from kosmos.chunking.structure import chunk_by_structure
 from kosmos.db import assets, chunks, documents, versions
 from kosmos.domain.chunks import Chunk, ChunkDraft
@@ -32,14 +39,16 @@ from kosmos.ingest.reading import page_of_line
 from kosmos.ingest.tree import parse_tree
 from kosmos.jobs.creation import create_jobs
 from kosmos.jobs.run import Run
-from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows
+from kosmos.retrieval.indexing import collection_of, dead_rows, index_rows, keep_vectors
+from kosmos.store.contract import Store
 from kosmos.store.filters import In
 from kosmos.store.rows import IndexRow
 from kosmos.tasks.extracts import read_origins
 from kosmos.tasks.generations import newest_version, open_version, still_draft, superseded
 from kosmos.tasks.keeping import release_blobs
 from kosmos.tasks.navigating import note_links, relate
-from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks, shown_values
+from kosmos.tasks.showing import settings_of, shown_assets, shown_chunks
+from kosmos.tasks.space_encoders import wants_vectors
 from kosmos.tasks.workbench import Workbench
 
 CHUNKS_PER_BATCH = 200
@@ -60,7 +69,8 @@ async def chunk_document(bench: Workbench, run: Run) -> Result:
     before, wanted = await _before(run, document)
     tree = await asyncio.to_thread(parse_tree, text)
     drafts, hidden = await asyncio.to_thread(_chunk_text, text, tree, origins, before, wanted)
-    made = note_links(number_chunks(document, drafts, version.generation, before, hidden=hidden), tree, text)
+    made = number_chunks(document, drafts, version.generation, before, hidden=hidden)
+    made = note_links(made, tree, text, kinds=wanted.hidden_kinds)
     made = _with_pages(origins, made)
     for done in range(run.progress.get("current_chunk", 0), len(made), CHUNKS_PER_BATCH):
         batch = made[done : done + CHUNKS_PER_BATCH]
@@ -136,7 +146,10 @@ async def index_document(bench: Workbench, run: Run) -> Result:
     collection = collection_of(document.space_id)
     related = relate(live, found, sources)
     rows = await asyncio.to_thread(lambda: index_rows(live, shown_chunks(found), described, related=related))
-    await bench.store.upsert(collection, rows)
+    if version.generation > 1:
+        await write_rows(bench.store, collection, rows)
+    else:
+        await bench.store.upsert(collection, rows)
     try:
         left, made = await _switch(bench, run, document, live, found)
     except (LeaseLost, Conflict):
@@ -148,6 +161,12 @@ async def index_document(bench: Workbench, run: Run) -> Result:
     gone = set(left) - {version.original_sha256, version.canonical_sha256, version.extract_sha256}
     await release_blobs(bench, sorted(gone))
     return {"generation": version.generation, "chunks": len(found)}
+
+
+async def write_rows(store: Store, collection: str, rows: Sequence[IndexRow]) -> None:
+    """Store rows; those that were there keep the vectors of what has not changed."""
+    old = await store.get(collection, [row.pk for row in rows], vectors=True)
+    await store.upsert(collection, keep_vectors(rows, old) if old else rows)
 
 
 async def describe_chunks(
@@ -177,7 +196,7 @@ async def _switch(
     async with run.batch({"current": len(found), "total": len(found)}) as conn:
         if not await documents.update_document(conn, document.id, changes, run.clock(), only_if=same):
             raise superseded(document)
-        made = await _let_encode(conn, run, live) if bench.encoder is not None else []
+        made = await let_encode(bench, conn, run, live)
         if again:
             return [], made
         keep = frozenset({live.live_generation})
@@ -188,17 +207,19 @@ async def _switch(
     return [*left, *(sha for sha in (document.original_sha256, document.canonical_sha256) if sha)], made
 
 
-async def _let_encode(conn: AsyncConnection, run: Run, live: Document) -> list[Job]:
+async def let_encode(bench: Workbench, conn: AsyncConnection, run: Run, live: Document) -> list[Job]:
     """A job that gives the rows their dense vectors; until then they are found by their words."""
+    if run.registry is None or not await wants_vectors(bench, conn, live.space_id):
+        return []
     wanted = NewJob(
         type=ENCODING,
         space_id=live.space_id,
         document_id=live.id,
         initiator_id=run.job.initiator_id,
-        dedupe_key=f"{ENCODING}:{run.job.id}",
-        context={"generation": live.live_generation},
+        dedupe_key=f"{ENCODING}:{run.job.id}:{live.id}",
+        context={"version": live.live_generation},
     )
-    return await create_jobs(conn, run.registry, [wanted], run.clock()) if run.registry else []
+    return await create_jobs(conn, run.registry, [wanted], run.clock())
 
 
 async def _take_back(

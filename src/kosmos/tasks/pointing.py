@@ -15,7 +15,7 @@ from kosmos.chunking.indexer import Index, can_run_at_once, hidden_of, marked_ou
 from kosmos.chunking.indexer_batches import Limits, next_region, plan_regions
 from kosmos.chunking.indexer_ladder import Fallback, Filed, Policy, file_region
 from kosmos.chunking.indexer_sheet import Sheet, lay_out
-from kosmos.chunking.redaction import find_redactions
+from kosmos.chunking.redaction import Kinds, find_redactions
 from kosmos.chunking.rules import as_drafts, check_chunks
 from kosmos.db import assets, chunks
 from kosmos.domain.accounts import Role
@@ -53,6 +53,7 @@ class Task:
     policy: Policy
     most_at_once: int | None  # None: as many as the credential allows
     tree: MarkdownTree
+    kinds: Kinds  # what is hidden
 
     def chunks_of(self, drafts: Sequence[ChunkDraft], first: int, hidden: Sequence[Redaction]) -> list[Chunk]:
         """The drafts from a position on as chunks: known ones keep their id, not what was said of them."""
@@ -63,7 +64,7 @@ class Task:
         for chunk, draft in zip(numbered, drafts[first:], strict=True):
             page = {"page": page_of_line(self.origins, draft.start_line)} if paged else {}
             made.append(replace(chunk, summary=draft.summary, metadata={**draft.metadata, **page}))
-        return note_links(made, self.tree, self.text)
+        return note_links(made, self.tree, self.text, kinds=self.kinds)
 
 
 async def point_document(bench: Workbench, run: Run) -> Result:
@@ -123,7 +124,8 @@ async def open_task(bench: Workbench, run: Run) -> Task:
 
     policy = Policy(Fallback(wanted.fallback), Limits(lines=wanted.batch_lines))
     sheet = await asyncio.to_thread(prepare)
-    return Task(run, document, version, text, sheet, origins, before, policy, wanted.parallel_batches, tree)
+    most = wanted.parallel_batches
+    return Task(run, document, version, text, sheet, origins, before, policy, most, tree, wanted.hidden_kinds)
 
 
 def check_whole(task: Task, drafts: Sequence[ChunkDraft]) -> None:

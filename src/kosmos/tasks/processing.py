@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.credentials import candidates
+from kosmos.chunking.redaction import shown_values
 from kosmos.db import assets, jobs, versions
 from kosmos.domain.assets import AnalysisStatus, Asset, asset_id
 from kosmos.domain.credentials import Credential, CredentialType
@@ -22,7 +23,7 @@ from kosmos.tasks.extracts import extract_bytes
 from kosmos.tasks.generations import open_version, still_draft
 from kosmos.tasks.keeping import hold_blob, release_blobs
 from kosmos.tasks.pipeline import Result
-from kosmos.tasks.showing import settings_of, shown_values
+from kosmos.tasks.showing import settings_of
 from kosmos.tasks.workbench import Workbench
 
 ASSET_ANALYSIS = "asset_analysis"

@@ -3,9 +3,8 @@
 Nobody shows a text, a chunk or a title but through here. The verbatim text is for owners of the space.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -44,15 +43,6 @@ def shown_text(text: str, layer: Layer) -> str:
 def hidden_in(layer: Layer) -> tuple[Redaction, ...]:
     """The redactions of a document; one that several chunks hold counts once."""
     return merge_redactions(item for stored in layer.redactions for item in load_redactions(stored))
-
-
-def shown_values(value: Any, kinds: Kinds) -> Any:
-    """What was found beside the text, such as front matter, without identifiers in any of its texts."""
-    if isinstance(value, str):
-        return hide_identifiers(value, kinds)
-    if isinstance(value, Mapping):
-        return {key: shown_values(item, kinds) for key, item in value.items()}
-    return [shown_values(item, kinds) for item in value] if isinstance(value, list | tuple) else value
 
 
 def shown_assets(found: Sequence[Asset], kinds: Kinds) -> list[Asset]:

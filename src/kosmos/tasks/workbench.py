@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.domain.clock import Clock
+from kosmos.encoders.catalog import BUILTIN
 from kosmos.encoders.contract import Encoder
+from kosmos.encoders.shelf import EncoderShelf
 from kosmos.ingest.conversion import ConversionHost
 from kosmos.jobs.waking import Waker
 from kosmos.llm.secrets import SecretBox, passing_box
@@ -34,7 +36,9 @@ class Workbench:
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
     provider_seconds: float = 60.0
     sources: SourceCache = field(default_factory=SourceCache)  # what links may lead to
-    encoder: Encoder | None = None  # None: there are sparse routes only
+    encoder: Encoder | None = None  # for spaces that have no other; None: there are sparse routes only
+    encoder_setting: str = BUILTIN  # what it is called in the settings
+    encoders: EncoderShelf = field(default_factory=EncoderShelf)  # those of spaces that have another
     no_encoder: str = ""  # why there is none, where one was wanted
     reranker: Reranker | None = None  # a local model that reads question and passage together
     runs: RunHall = field(default_factory=RunHall)
@@ -49,6 +53,7 @@ class Workbench:
         await self.runs.close()
         if self.encoder is not None:
             await self.encoder.close()
+        await self.encoders.close()
         await self.converter.close()
         await self.fetcher.close()
         await self.blobs.close()

@@ -242,3 +242,31 @@ def test_lost_bytes_are_an_error_and_not_an_empty_file(world: World) -> None:
     world.served.run(lose())
     answer: httpx2.Response = person.call("GET", f"/api/v1/documents/{document}/original")
     check_problem(answer, 500)
+
+
+def _ended(person: Person, job_id: str) -> Any:
+    for _ in range(600):
+        job = person.ok("GET", f"/api/v1/jobs/{job_id}")
+        if job["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
+            return job
+        time.sleep(0.05)
+    pytest.fail(f"it does not end: {job}")
+
+
+def test_vectors_follow_by_themselves_and_can_be_taken_away(ada: Person, path: str) -> None:
+    space = path.split("/")[4]
+    text = b"# Pumps\n\nThe pump must be oiled every forty days.\n"
+    sent = ada.http.post(path, files=_files(("pumps.md", text))).json()
+    _ready(ada, sent["added"][0]["document"]["id"])
+    question = {"query": "水泵多久加一次油", "space_ids": [space]}
+    found = ada.ok("POST", "/api/v1/search", question)
+    assert (found["warnings"], {"vector"} <= found["items"][0]["routes"].keys()) == ([], True)
+    wanted = {"type": "reencoding", "space_id": space, "context": {"encoder": "none"}}
+    made = ada.ok("POST", "/api/v1/jobs", wanted)
+    assert _ended(ada, made["job"]["id"])["result"] == {"encoder": None, "vectors": 0}
+    assert ada.ok("POST", "/api/v1/search", question)["items"] == []
+    again = ada.ok("POST", "/api/v1/jobs", {**wanted, "context": {"encoder": "builtin"}})
+    assert _ended(ada, again["job"]["id"])["result"]["vectors"] > 0
+    assert ada.ok("POST", "/api/v1/search", question)["items"]
+    refused = ada.call("POST", "/api/v1/jobs", {**wanted, "context": {"encoder": "/etc"}})
+    assert refused.status_code == 422

@@ -32,7 +32,7 @@ def test_nothing_hidden_leaves_but_to_owners(world: World, shared: tuple[Person,
         viewer.ok("GET", f"{place}/lines"),
         viewer.ok("GET", f"{place}/chunks"),
         viewer.ok("GET", f"{place}/overview"),
-        viewer.ok("POST", "/api/v1/search", {"query": f"pump leaks {SECRET}"}),
+        viewer.ok("POST", "/api/v1/search", {"query": "pump leaks"}),
         viewer.ok("POST", "/api/v1/ask", {"question": "Whom to call when the pump leaks?"}),
         viewer.ok("POST", "/api/v1/grep", {"pattern": "pump", "context": 2}),
     ]

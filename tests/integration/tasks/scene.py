@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +23,7 @@ from kosmos.domain.accounts import Principal, Role
 from kosmos.domain.assets import Asset
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document, DocumentStatus
-from kosmos.domain.jobs import Job
+from kosmos.domain.jobs import Job, JobStatus
 from kosmos.doubles.clock import FixedClock
 from kosmos.errors import InvalidInput
 from kosmos.jobs.worker import LEASE, Worker
@@ -35,6 +35,8 @@ from kosmos.store.rows import IndexRow
 from kosmos.tasks import asking
 from kosmos.tasks.adding import Added, Outcome, Source, add_document
 from kosmos.tasks.job_types import make_registry
+from kosmos.tasks.jobs import create_job
+from kosmos.tasks.preflight import JobRequest
 from kosmos.tasks.workbench import Workbench
 
 
@@ -79,6 +81,18 @@ class Scene:
         async with worker.keeping():
             while done != most and await worker.run_one(only):
                 done += 1
+
+    async def reindex(self, encoder: str | None = None) -> Mapping[str, Any]:
+        """Rebuild the index, or the vectors of another encoder; the result of the job."""
+        kind, context = ("reencoding", {"encoder": encoder}) if encoder else ("reindexing", {})
+        request = JobRequest(kind, space_id=self.space_id, context=context)
+        made = await create_job(self.bench, self.owner, request)
+        await self.work()
+        async with self.bench.db.read() as conn:
+            job = await job_table.get_job(conn, made.job.id)
+        assert job is not None
+        assert job.status is JobStatus.COMPLETED, job.reason
+        return job.result or {}
 
     def later(self, seconds: float = LEASE.total_seconds() + 1) -> None:
         """Let time pass: as much as a lease lasts, or more."""
@@ -207,6 +221,9 @@ class HookedStore(LocalStore):
         await self.inner.upsert(collection, rows)
         if self.after_upsert:
             await self.after_upsert()
+
+    async def get(self, collection: str, pks: Any, *, vectors: bool = False) -> dict[str, IndexRow]:
+        return await self.inner.get(collection, pks, vectors=vectors)
 
     async def delete(self, collection: str, where: Filter) -> int:
         if self.before_delete:

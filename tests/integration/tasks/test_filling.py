@@ -20,9 +20,10 @@ from kosmos.encoders.spending import tell_spending
 from kosmos.errors import LeaseLost, ProviderUnavailable
 from kosmos.jobs.run import Run
 from kosmos.jobs.worker import LEASE
+from kosmos.retrieval.indexing import passages
 from kosmos.store.rows import Dense
 from kosmos.tasks import filling
-from kosmos.tasks.filling import SUMMARY_ROUTE, TEXT_ROUTE, dense_texts, fill_vectors
+from kosmos.tasks.filling import SUMMARY_ROUTE, TEXT_ROUTE, encode_document, fill_vectors
 from kosmos.tasks.jobs import cancel_job, create_job
 from kosmos.tasks.preflight import JobRequest
 from kosmos.tasks.showing import shown_chunk
@@ -86,7 +87,7 @@ class Task:
 
     def __init__(self, scene: Scene, document: Document, found: list[Chunk], job: Job) -> None:
         self.scene, self.document, self.job = scene, document, job
-        self.texts = dense_texts(document, found)
+        self.texts = passages(document, found)
         self.store: Any = MemoryStore([chunk.id for chunk in found])
 
     async def run(self) -> Run:
@@ -97,9 +98,9 @@ class Task:
         (claimed,) = taken
         return Run(claimed, db=self.scene.bench.db, clock=self.scene.bench.clock, lease=LEASE)
 
-    async def fill(self, encoder: Counting, run: Run | None = None) -> Mapping[str, Any]:
-        bench = replace(self.scene.bench, store=self.store, encoder=encoder)
-        result = await fill_vectors(bench, run or await self.run(), self.document)
+    async def fill(self, encoder: Counting, run: Run | None = None) -> int:
+        bench = replace(self.scene.bench, store=self.store)
+        result = await fill_vectors(bench, run or await self.run(), self.document, encoder)
         assert result is not None
         return result
 
@@ -127,7 +128,7 @@ async def test_every_row_gets_its_vectors_and_the_job_its_bill(task: Task) -> No
     encoder, run = Counting(), await task.run()
     result = await task.fill(encoder, run)
     task.check()
-    assert result == {"vectors": len(task.texts), "encoder": "counting"}
+    assert result == len(task.texts)
     assert task.store.dimensions == {TEXT_ROUTE: 4, SUMMARY_ROUTE: 4}
     assert run.progress["current_vectors"] == run.progress["total_vectors"] == len(task.texts)
     assert run.job.spent.prompt_tokens + run.unbooked().prompt_tokens == len(encoder.asked)
@@ -139,10 +140,9 @@ async def test_what_is_encoded(task: Task) -> None:
     bodies = [item[TEXT_ROUTE] for item in texts]
     assert not any("owner: ada" in body or "hidden" in body for body in bodies)
     (body,) = [body for body in bodies if "number 3 " in body]
-    assert body.startswith(f"{task.document.title} > Part 3\n")
-    assert body.endswith("The pump 泵 number 3 is blue.")
-    summaries = [item[SUMMARY_ROUTE] for item in texts if SUMMARY_ROUTE in item]
-    assert "Part 3" in summaries
+    assert body.startswith(f"{task.document.title} Part 3\n")
+    assert body.rstrip().endswith("The pump 泵 number 3 is blue.")
+    assert any("Part 3: " in item[SUMMARY_ROUTE] for item in texts)
 
 
 async def test_what_is_hidden_is_not_encoded(task: Task) -> None:
@@ -167,8 +167,8 @@ async def test_what_is_hidden_is_not_encoded(task: Task) -> None:
         metadata={},
     )
     shown = [shown_chunk(chunk)]
-    found = dense_texts(replace(task.document, title="T"), shown, {"c": "A picture of a pump."})
-    assert found == {"c": {TEXT_ROUTE: "T\nopen\n⟦private⟧\nopen again\nA picture of a pump."}}
+    found = passages(replace(task.document, title="T"), shown, {"c": "A picture of a pump."})
+    assert found["c"][TEXT_ROUTE] == "T\nopen\n⟦private⟧\nopen again\nA picture of a pump."
 
 
 async def test_after_a_failure_it_goes_on_where_it_was(task: Task) -> None:
@@ -179,7 +179,7 @@ async def test_after_a_failure_it_goes_on_where_it_was(task: Task) -> None:
     assert done >= 1
     result = await task.fill(encoder)
     task.check()
-    assert result["vectors"] < len(task.texts)  # only what was left
+    assert result < len(task.texts)  # only what was left
     assert len(encoder.asked) == len(set(encoder.asked))
 
 
@@ -202,7 +202,7 @@ async def test_another_encoder_begins_anew(task: Task) -> None:
     await task.fill(other, run)
     task.check("other")
     again = await task.fill(other, run)
-    assert again["vectors"] == 0
+    assert again == 0
 
 
 async def test_a_cancelled_job_writes_nothing_more(task: Task) -> None:
@@ -233,7 +233,7 @@ async def test_a_newer_version_ends_it(task: Task) -> None:
 
 async def test_without_an_encoder_nothing_happens(task: Task) -> None:
     bench = replace(task.scene.bench, store=task.store, encoder=None)
-    result = await fill_vectors(bench, await task.run(), task.document)
+    result = await encode_document(bench, await task.run())
     assert result == {"vectors": 0, "encoder": None}
     assert task.store.calls == 0
 
@@ -241,4 +241,4 @@ async def test_without_an_encoder_nothing_happens(task: Task) -> None:
 async def test_a_document_without_words_is_done_at_once(task: Task) -> None:
     async with task.scene.bench.db.write() as conn:
         await conn.execute(chunk_table.delete())
-    assert await task.fill(Counting()) == {"vectors": 0, "encoder": "counting"}
+    assert await task.fill(Counting()) == 0

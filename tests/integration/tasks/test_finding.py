@@ -15,7 +15,6 @@ from kosmos.retrieval.indexing import collection_of
 from kosmos.retrieval.search import Wanted
 from kosmos.tasks import asking
 from kosmos.tasks.documents import remove_document
-from kosmos.tasks.encoding import fill_space
 
 from .scene import Scene
 
@@ -52,7 +51,6 @@ async def site(scene: Scene) -> Scene:
     full = scene.using(store=MemoryStore(), encoder=WordEncoder(128, same={"水泵": "pump", "加油": "oil"}))
     for name, text in SITE.items():
         await full.add(text, name)
-    await fill_space(full.bench, full.space_id, on_step=lambda *_: None)
     return full
 
 
@@ -219,10 +217,8 @@ async def test_the_index_row_has_every_field_of_the_collection(site: Scene) -> N
 
 
 async def test_links_to_documents_that_came_later_are_known_after_reindexing(site: Scene) -> None:
-    from kosmos.tasks.reindexing import reindex_space
-
     site.bench.sources.known.clear()
-    await reindex_space(site.bench, site.owner, site.space_id, on_step=lambda *_: None)
+    await site.reindex()
     rows = await site.bench.store.scan(collection_of(site.space_id))
     links = {link["source"]: link["relation"] for row in rows for link in row.fields["related_links"]}
     assert links == {"docs/bearings.md": "mention", "docs/store.md": "next_step"}

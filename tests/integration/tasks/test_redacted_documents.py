@@ -21,7 +21,6 @@ from kosmos.tasks.grep import Wanted, grep_documents
 from kosmos.tasks.overview import list_chunks, view_document
 from kosmos.tasks.reading import Place, read_place
 from kosmos.tasks.rechunking import rechunk
-from kosmos.tasks.reindexing import reindex_space
 from kosmos.tasks.verifying import verify_space
 
 from .paged import PagedConverter
@@ -81,7 +80,7 @@ async def test_nobody_sees_what_is_hidden_by_the_way(scene: Scene, people: dict[
     for who in people.values():
         _clean(await _seen(scene, who, document.id))
     assert document.title == "Ask ⟦email⟧ about pumps"
-    await reindex_space(scene.bench, scene.owner, scene.space_id, on_step=lambda *_: None)
+    await scene.reindex()
     _clean([row.fields for row in await scene.rows()])
     for secret in SECRETS:
         found = await grep_documents(scene.bench, people["viewer"], Wanted(secret, fixed=True))

@@ -7,23 +7,20 @@ from kosmos.errors import NotFound
 from kosmos.retrieval.indexing import collection_of
 from kosmos.store.rows import IndexRow
 from kosmos.tasks.asking import search
-from kosmos.tasks.reindexing import reindex_space
+from kosmos.tasks.jobs import create_job
+from kosmos.tasks.preflight import JobRequest
 
 from .scene import Scene
 
 TEXT = "# 标题\n\n证书每九十天轮换一次。\n\n# Battery\n\nThe battery lasts two years.\n"
 
 
-def _quiet(_done: int, _total: int, _name: str) -> None:
-    return
-
-
 async def test_a_lost_index_comes_back(scene: Scene) -> None:
     await scene.add(TEXT)
     await scene.bench.store.drop(collection_of(scene.space_id))
     assert await search(scene.bench, scene.owner, "battery") == []
-    rows = await reindex_space(scene.bench, scene.owner, scene.space_id, on_step=_quiet)
-    assert rows == await scene.bench.store.count(collection_of(scene.space_id)) > 0
+    result = await scene.reindex()
+    assert result["rows"] == await scene.bench.store.count(collection_of(scene.space_id)) > 0
     hits = await search(scene.bench, scene.owner, "证书轮换")
     assert "证书每九十天" in hits[0].text
 
@@ -42,7 +39,7 @@ async def test_dead_rows_go_and_young_ones_stay(scene: Scene) -> None:
             IndexRow("orphan", {"document_id": old, "generation": 1}),
         ],
     )
-    await reindex_space(scene.bench, scene.owner, scene.space_id, on_step=_quiet)
+    await scene.reindex()
     left = {row.pk for row in await scene.bench.store.scan(collection)}
     assert left == whole | {"coming", "young"}
 
@@ -50,4 +47,4 @@ async def test_dead_rows_go_and_young_ones_stay(scene: Scene) -> None:
 async def test_a_stranger_may_not(scene: Scene) -> None:
     stranger = await scene.person("eve")
     with pytest.raises(NotFound):
-        await reindex_space(scene.bench, stranger, scene.space_id, on_step=_quiet)
+        await create_job(scene.bench, stranger, JobRequest("reindexing", space_id=scene.space_id))

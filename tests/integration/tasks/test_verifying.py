@@ -17,7 +17,6 @@ from kosmos.store.filters import And, Eq
 from kosmos.store.rows import IndexRow
 from kosmos.tasks import verifying
 from kosmos.tasks.rechunking import rechunk
-from kosmos.tasks.reindexing import reindex_space
 from kosmos.tasks.verifying import Verification, verify_space
 
 from .scene import HookedStore, Scene
@@ -151,7 +150,7 @@ async def test_the_remedies_help(scene: Scene) -> None:
     await _add_row(scene, document)
     await rechunk(scene.bench, scene.owner, document.id, {})
     await scene.work()
-    await reindex_space(scene.bench, scene.owner, scene.space_id, on_step=lambda *_: None)
+    await scene.reindex()
     assert await _verify(scene) == Verification(documents=1, verified=1)
 
 

@@ -16,12 +16,19 @@ from kosmos.errors import InvalidInput
 
 
 def test_what_is_not_given_has_a_default() -> None:
-    assert read_settings({}) == SpaceSettings("structure", "structure", 200, None, (256, 512, 2048), ALL_KINDS)
+    assert read_settings({}) == SpaceSettings(
+        "structure", "structure", 200, None, (256, 512, 2048), ALL_KINDS
+    )
     assert read_settings({"chunking": {}, "mine": {"any": 1}}) == SpaceSettings()
 
 
 def test_what_is_given_counts() -> None:
-    chunking: dict[str, Any] = {"producer": "indexer", "fallback": "sentinel", "batch_lines": 50, "parallel_batches": 2}
+    chunking: dict[str, Any] = {
+        "producer": "indexer",
+        "fallback": "sentinel",
+        "batch_lines": 50,
+        "parallel_batches": 2,
+    }
     chunking["sizes"] = [64, 128, 512]
     given = {"chunking": chunking, "redaction": ["email", "phone"]}
     check_settings(given)

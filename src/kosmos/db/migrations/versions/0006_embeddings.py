@@ -1,9 +1,9 @@
-"""Vectors that encoders have made: the same text is never encoded twice."""
+"""Vectors that encoders have made, each text once; and whose vectors the index of a space holds."""
 
 import sqlalchemy as sa
 from alembic import op
 
-from kosmos.db.types import SHA256, UtcDateTime
+from kosmos.db.types import ID, SHA256, UtcDateTime
 
 revision = "0006"
 down_revision = "0005"
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the table."""
+    """Create the tables."""
     op.create_table(
         "embedding",
         sa.Column("encoder", sa.String(128), nullable=False),
@@ -21,8 +21,23 @@ def upgrade() -> None:
         sa.Column("created_at", UtcDateTime(), nullable=False),
         sa.PrimaryKeyConstraint("encoder", "text_sha256", name="pk_embedding"),
     )
+    op.create_table(
+        "space_encoder",
+        sa.Column("space_id", ID, nullable=False),
+        sa.Column("name", sa.String(128), nullable=False),
+        sa.Column("setting", sa.Text, nullable=False),
+        sa.Column("updated_at", UtcDateTime(), nullable=False),
+        sa.PrimaryKeyConstraint("space_id", name="pk_space_encoder"),
+        sa.ForeignKeyConstraint(
+            ["space_id"],
+            ["knowledge_space.id"],
+            name="fk_space_encoder_space_id",
+            ondelete="CASCADE",
+        ),
+    )
 
 
 def downgrade() -> None:
-    """Drop it: vectors can be made again."""
+    """Drop them: vectors can be made again."""
+    op.drop_table("space_encoder")
     op.drop_table("embedding")
