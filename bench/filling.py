@@ -1,4 +1,4 @@
-"""What it takes until a folder can be searched: by words when `add` returns, by meaning when all vectors are there.
+"""What it takes until a folder is searched: by words when `add` returns, by meaning with all vectors.
 
     python bench/filling.py FOLDER [--every 6] [--kills 2]
 
@@ -7,11 +7,10 @@ the vectors is killed on the way; `kosmos verify` has the last word. All times a
 """
 
 import argparse
+import asyncio
 import os
-import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,8 +20,14 @@ from pathlib import Path
 from encode import windows
 from measure import print_table, run_child, write_json
 
+from kosmos.accounts.access import resolve_space
+from kosmos.app import open_app
+from kosmos.config import load_settings
 from kosmos.encoders.minilm import load_minilm
 from kosmos.encoders.weights import REMEDY, find_weights
+from kosmos.jobs.worker import LEASE
+from kosmos.tasks.documents import list_documents
+from kosmos.tasks.filling import read_passages
 
 KOSMOS = (sys.executable, "-m", "kosmos")
 GRACE = 20.0
@@ -38,34 +43,20 @@ def copy_some(source: Path, target: Path, every: int) -> int:
     return len(chosen)
 
 
-def encoded_texts(home: Path) -> list[str]:
+async def encoded_texts(home: Path) -> list[str]:
     """The texts of all dense routes of the one space, as the job reads them."""
-    script = (
-        "import asyncio,json,sys\n"
-        "from kosmos.app import open_app\n"
-        "from kosmos.config import load_settings\n"
-        "from kosmos.tasks.documents import list_documents\n"
-        "from kosmos.tasks.filling import read_passages\n"
-        "async def main():\n"
-        "    async with open_app(load_settings()) as app:\n"
-        "        who = await app.local_user()\n"
-        "        from kosmos.accounts.access import resolve_space\n"
-        "        async with app.bench.db.read() as conn:\n"
-        "            space = (await resolve_space(conn, who, 'default')).space.id\n"
-        "        texts, after = {}, ''\n"
-        "        while batch := await list_documents(app.bench, who, space, after=after, limit=1000):\n"
-        "            for document in batch:\n"
-        "                for routes in (await read_passages(app.bench, document)).values():\n"
-        "                    texts.update(dict.fromkeys(routes.values()))\n"
-        "            after = batch[-1].id\n"
-        "        json.dump(list(texts), sys.stdout)\n"
-        "asyncio.run(main())\n"
-    )
-    import json
-
-    environment = {**os.environ, "KOSMOS_HOME": str(home)}
-    made = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
-    return list(json.loads(made.stdout))
+    texts: dict[str, None] = {}
+    async with open_app(load_settings({"KOSMOS_HOME": str(home), "KOSMOS_ENCODER": "none"})) as app:
+        who = await app.local_user()
+        async with app.bench.db.read() as conn:
+            space = (await resolve_space(conn, who, "default")).space.id
+        after = ""
+        while batch := await list_documents(app.bench, who, space, after=after, limit=1000):
+            for document in batch:
+                for routes in (await read_passages(app.bench, document)).values():
+                    texts |= dict.fromkeys(routes.values())
+            after = batch[-1].id
+    return list(texts)
 
 
 def kosmos(home: Path, *arguments: str, encoder: str = "builtin") -> float:
@@ -84,14 +75,6 @@ def killed(home: Path, seconds: float) -> float:
     os.killpg(worker.pid, signal.SIGKILL)
     _, _, usage = os.wait4(worker.pid, 0)
     return usage.ru_utime + usage.ru_stime
-
-
-def unlease(home: Path) -> None:
-    """Let the leases of the dead run out now: waiting for it costs no CPU time."""
-    with sqlite3.connect(home / "kosmos.db") as conn:
-        columns = {row[1] for row in conn.execute("PRAGMA table_info(job)")}
-        column = next(name for name in columns if re.search("lease", name))
-        conn.execute(f"UPDATE job SET {column} = '2000-01-01 00:00:00.000000' WHERE status = 'RUNNING'")
 
 
 def bare_seconds(texts: list[str], cache: Path) -> tuple[float, int]:
@@ -126,25 +109,19 @@ def main() -> None:
         dense = kosmos(home, "add", str(work / "docs")) - plain
         for _ in range(wanted.kills):
             dense += killed(home, GRACE)
-            unlease(home)
+            time.sleep(LEASE.total_seconds() + 1)  # the claims of the dead run out; that costs nothing
         dense += kosmos(home, "worker", "--drain")
         verify = kosmos(home, "verify")
-        texts = encoded_texts(home)
+        texts = asyncio.run(encoded_texts(home))
         floor, tokens = bare_seconds(texts, work / "cache")
+    times = {"add, until found by words": plain, f"vectors, {wanted.kills} kills": dense}
+    times |= {"the bare model on these texts": floor, "kosmos verify": verify}
     rows = [
-        ["add, until found by words", f"{plain:.1f}", f"{1000 * plain / count:.1f}", ""],
-        [
-            f"vectors, {wanted.kills} kills",
-            f"{dense:.1f}",
-            f"{1000 * dense / count:.1f}",
-            f"{dense / floor:.2f}",
-        ],
-        ["the bare model on these texts", f"{floor:.1f}", f"{1000 * floor / count:.1f}", "1.00"],
-        ["kosmos verify", f"{verify:.1f}", f"{1000 * verify / count:.1f}", ""],
+        [name, f"{spent:.1f}", f"{1000 * spent / count:.1f}", f"{spent / floor:.2f}"]
+        for name, spent in times.items()
     ]
-    print_table(
-        f"{count} documents, {len(texts)} texts, {tokens:,} tokens", ["", "CPU s", "ms/file", "ratio"], rows
-    )
+    title = f"{count} documents, {len(texts)} texts, {tokens:,} tokens"
+    print_table(title, ["", "CPU s", "ms a file", "ratio"], rows)
     values = {"documents": count, "texts": len(texts), "tokens": tokens, "kills": wanted.kills}
     write_json("filling", {**values, "add": plain, "dense": dense, "floor": floor, "verify": verify})
 
