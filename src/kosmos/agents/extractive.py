@@ -1,7 +1,7 @@
 """Answers without any model: the sentences that answer best, quoted to the letter and labelled as such."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kosmos.agents.sentences import Sentence, sentences
@@ -14,6 +14,8 @@ from kosmos.retrieval.terms import terms
 STRATEGY = "extractive"
 MAX_QUOTES = 3
 MIN_COVERAGE = 0.2  # of the weight of the question's terms in one chunk; less is a likeness by chance
+RANK = 0.08  # how much less a sentence counts with each place of its chunk
+ALIKE = 0.4  # a sentence that shares no word must be as like the question as this, by its vector
 NEIGHBOURS = 0.3  # what the sentences before and after count beside a sentence itself
 # Words that ask rather than tell, as in "how long"; they would find every long thing.
 ASKING = frozenset(
@@ -29,20 +31,30 @@ class _Scored:
     hit: SearchHit
 
 
-def answer_extractively(question: str, hits: Sequence[SearchHit], *, first: int = 1) -> Answer:
-    """Quotes from the hits that answer the question best, numbered from `first`, or that nothing fits."""
-    scored = {item.sentence.text: item for item in reversed(_score(question, hits))}  # each text once
+def answer_extractively(
+    question: str, hits: Sequence[SearchHit], *, first: int = 1, likeness: Mapping[str, float] | None = None
+) -> Answer:
+    """Quotes from the hits that answer the question best, numbered from `first`, or that nothing fits.
+
+    `likeness` tells by sentence how like the question it is; without it, words alone count.
+    """
+    scored = {item.sentence.text: item for item in reversed(_score(question, hits, likeness or {}))}
     ranked = sorted(scored.values(), key=lambda item: -item.score)
     chosen = [item for item in ranked if item.score >= KEEP_WITHIN * ranked[0].score][:MAX_QUOTES]
     citations = tuple(_citation(number, item) for number, item in enumerate(chosen, start=first))
     return Answer(answer=_text(question, citations), citations=citations, strategy=STRATEGY, run_id=new_id())
 
 
-def _score(question: str, hits: Sequence[SearchHit]) -> list[_Scored]:
+def quotable(hits: Sequence[SearchHit]) -> list[str]:
+    """All sentences that may be quoted, each once."""
+    return list(dict.fromkeys(item.text for hit in hits for item in _sentences(hit)))
+
+
+def _score(question: str, hits: Sequence[SearchHit], likeness: Mapping[str, float]) -> list[_Scored]:
     """The sentences that share something with the question, best first.
 
     Rare shared terms count; so do the neighbours, since an answer often stands beside the question's
-    words, and the rank of the chunk.
+    words, how like the sentence is as a whole, and the rank of the chunk.
     """
     wanted = set(terms(question)) - ASKING
     found = [(hit, _sentences(hit)) for hit in hits]
@@ -52,13 +64,13 @@ def _score(question: str, hits: Sequence[SearchHit]) -> list[_Scored]:
     scored = []
     for rank, ((hit, items), group) in enumerate(zip(found, bags, strict=True)):
         covered = [sum(weights[term] for term in bag) / total for bag in group]
-        if sum(weights[term] for term in set().union(*group)) / total < MIN_COVERAGE:
-            continue
+        fits = sum(weights[term] for term in set().union(*group)) / total >= MIN_COVERAGE
         for at, item in enumerate(items):
+            alike = likeness.get(item.text, 0.0)
             beside = max(covered[max(0, at - 1) : at] + covered[at + 1 : at + 2], default=0.0)
-            score = (covered[at] + NEIGHBOURS * beside) / (1 + 0.15 * rank) / _length(item)
-            if covered[at] > 0:
-                scored.append(_Scored(score, item, hit))
+            shared = (covered[at] + NEIGHBOURS * beside) / _length(item)
+            if (fits and covered[at] > 0) or alike >= ALIKE:
+                scored.append(_Scored((shared + max(0.0, alike)) / (1 + RANK * rank), item, hit))
     return sorted(scored, key=lambda item: -item.score)
 
 

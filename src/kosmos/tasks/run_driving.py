@@ -33,6 +33,7 @@ from kosmos.sessions.compression import (
 )
 from kosmos.sessions.history import Stage, history_for
 from kosmos.sessions.titles import clean_title, title_prompt
+from kosmos.tasks.asking import likeness_of
 from kosmos.tasks.knowledge_desk import KnowledgeDesk
 from kosmos.tasks.run_models import window_of
 from kosmos.tasks.run_past import Past, fence_of, kept_references, look_back, open_sources
@@ -103,7 +104,8 @@ class Drive:
         versions = {item.document_id: item.version for item in passages}
         before = int(self.session.metadata.get("last_number", 0))
         shown = [hit for hit in hits if hit.chunk_id in unhidden]
-        made = answer_extractively(self.wish.question, shown, first=before + 1)
+        likeness = await likeness_of(self.bench, self.wish.question, shown)
+        made = answer_extractively(self.wish.question, shown, first=before + 1, likeness=likeness)
         yield Event(EventType.ANSWER_CHUNK, {"text": made.answer, "step": 1})
         self.last_number = before + len(made.citations)
         cited = tuple(replace(item, version=versions[item.document_id]) for item in made.citations)
