@@ -20,7 +20,7 @@ demo: $(READY)
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 check: $(READY)
 	$(BIN)/ruff check .
