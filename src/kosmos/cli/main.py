@@ -21,6 +21,7 @@ from kosmos.cli import (
     instance,
     jobs,
     models,
+    os_mcp,
     reading,
     searching,
     space_settings,
@@ -58,6 +59,7 @@ app.add_typer(agents.group, name="agents")
 chatting.register(app)
 app.add_typer(chatting.group, name="sessions")
 instance.register(app)
+app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")
 evaluating.group.command("chunking")(evaluating_chunking.eval_chunking)
 app.add_typer(evaluating.group, name="eval")

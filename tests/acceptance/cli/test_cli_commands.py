@@ -17,7 +17,7 @@ from acceptance.small_site import SmallSite, serve_site
 from kosmos.cli.main import app
 from kosmos.encoders.weights import find_weights
 
-ENDLESS = {"serve", "model-double"}  # they run until they are stopped, and print no result
+ENDLESS = {"serve", "model-double", "os-mcp"}  # they run until they are stopped, and print no result
 GUIDE = """# 泵 guide
 
 The blue pump must be oiled every 40 days.
