@@ -49,7 +49,7 @@ format: $(READY)
 
 # The lock files name versions and hashes, never addresses.
 lock:
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra postgres --extra redis --extra office --extra ocr --extra rescue --extra weights --extra models --extra milvus --extra dev pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra postgres --extra redis --extra office --extra ocr --extra rescue --extra weights --extra models --extra milvus --extra ops --extra dev pyproject.toml -o requirements/dev.lock
 	echo uv | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/bootstrap.lock
 
 clean:

@@ -90,8 +90,9 @@ def unwrap(name: str, args: Sequence[str]) -> Wrapped:
     options = Options(frozenset(wrapper.valued.split()), frozenset(wrapper.bare.split()))
     words = split_words(args, options, stop_at_operand=True)
     floor, reason = wrapper.floor, wrapper.reason
-    if words.unknown:
-        floor, reason = _HIGH, f"{name} has an option that is not understood: {words.unknown[0]}"
+    strange = [option for option, _ in words.given if option not in {*options.valued, *options.bare}]
+    if strange:
+        floor, reason = _HIGH, f"{name} has an option that is not understood: {strange[0]}"
     rest = (*words.operands, *words.rest)
     if name == "watch" and not words.has("-x", "--exec"):
         return Wrapped(line=" ".join(rest), floor=floor, reason=reason)

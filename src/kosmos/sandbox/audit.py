@@ -87,7 +87,7 @@ def verify(path: Path, *, expected: Head | None = None) -> Head:
             record = _record(line)
             if record is None:
                 torn = True
-            elif record.get("previous") != before or torn is not (record.get("event") == RECOVERED):
+            elif record.get("previous") != before or (torn and record.get("event") != RECOVERED):
                 raise DataLost(f"The audit log was changed at or before line {count}.")
             else:
                 torn = False

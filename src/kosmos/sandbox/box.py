@@ -106,7 +106,7 @@ class Sandbox:
             + ([] if command.writable else [str(self.workspace)]),
             "write": ["/dev/null", *([str(self.workspace)] if command.writable else [])],
             "limits": self.limits.named(),
-            "seccomp": filter_program(network=command.network).hex(),
+            "seccomp": filter_program(network=command.network, local=False).hex(),
         }
         fd = in_memory(json.dumps(order).encode())
         argv = [sys.executable, "-I", "-S", "-c", _STARTER, str(fd)]

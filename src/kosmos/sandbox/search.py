@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kosmos.errors import InvalidInput, KosmosError
+from kosmos.sandbox.beneath import check_path
 from kosmos.sandbox.files import Workspace
 
 MAX_FILES, MAX_BYTES, MAX_LINE = 5000, 64 * 2**20, 400
@@ -33,6 +34,7 @@ def search(
     """Lines of text files that hold `text` to the letter."""
     if not text or "\n" in text:
         raise InvalidInput("Search for one line of text or a part of one.")
+    check_path(path)
     wanted = text.casefold() if ignore_case else text
     hits: list[Hit] = []
     left = MAX_BYTES
@@ -49,7 +51,7 @@ def search(
 
 def _files(workspace: Workspace, path: str) -> Iterator[str]:
     """Every file below a folder; links are not followed, and what vanishes meanwhile is left out."""
-    waiting = [path.rstrip("/") or "."]
+    waiting = [path]
     while waiting:
         folder = waiting.pop()
         try:
@@ -59,7 +61,7 @@ def _files(workspace: Workspace, path: str) -> Iterator[str]:
                 raise
             continue
         for entry in entries:
-            name = entry.name if folder == "." else f"{folder}/{entry.name}"
+            name = entry.name if folder == "." else f"{folder.rstrip('/')}/{entry.name}"
             if entry.kind == "folder":
                 waiting.append(name)
             elif entry.kind == "file":

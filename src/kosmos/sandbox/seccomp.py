@@ -27,7 +27,8 @@ _COMMON = {
 }  # fmt: skip
 _NUMBERS = {
     "x86_64": {
-        "open": 2, "ioctl": 16, "shmget": 29, "socket": 41, "clone": 56, "creat": 85, "chmod": 90,
+        "open": 2, "ioctl": 16, "shmget": 29, "socket": 41,
+        "socketpair": 53, "clone": 56, "creat": 85, "chmod": 90,
         "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "personality": 135,
         "ustat": 136, "sysfs": 139, "vhangup": 153, "pivot_root": 155, "sysctl": 156, "adjtimex": 159,
         "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167,
@@ -56,7 +57,19 @@ _NUMBERS = {
 # Not there at all, as far as a program can tell: it then takes the older call, which can be checked.
 _ABSENT = frozenset({"clone3", "openat2", "fchmodat2", "memfd_create"})
 _CHECKED = frozenset(
-    {"ioctl", "socket", "clone", "personality", "open", "openat", "creat", "chmod", "fchmod", "fchmodat"}
+    {
+        "ioctl",
+        "socket",
+        "socketpair",
+        "clone",
+        "personality",
+        "open",
+        "openat",
+        "creat",
+        "chmod",
+        "fchmod",
+        "fchmodat",
+    }
     | {"mknod", "mknodat"}
 )
 
@@ -79,8 +92,11 @@ def supports(machine: str | None = None) -> bool:
     return (machine or platform.machine()) in _ARCHES
 
 
-def filter_program(*, network: bool, machine: str | None = None) -> bytes:
-    """The filter as the kernel takes it: `struct sock_filter` after `struct sock_filter`."""
+def filter_program(*, network: bool, local: bool = True, machine: str | None = None) -> bytes:
+    """The filter as the kernel takes it: `struct sock_filter` after `struct sock_filter`.
+
+    `local`: whether the file tree and the network are its own, so that local sockets lead nowhere else.
+    """
     machine = machine or platform.machine()
     numbers = _NUMBERS[machine]
     program: list[Instruction] = [
@@ -94,18 +110,19 @@ def filter_program(*, network: bool, machine: str | None = None) -> bytes:
     for name, number in numbers.items():
         if name not in _CHECKED:
             program += [(_JEQ, 0, 1, number), (_RETURN, 0, 0, _refusal(name))]
-    for name, tests in _rules(network):
+    for name, tests in _rules(network, local):
         if name in numbers:
             program += _block(numbers[name], tests)
     program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
 
-def _rules(network: bool) -> list[tuple[str, tuple[Test, ...]]]:
-    # With the host's network a path leads to the host's abstract sockets: none of those then.
-    families = (_INET, _INET6) if network else (_UNIX,)
+def _rules(network: bool, local: bool) -> list[tuple[str, tuple[Test, ...]]]:
+    # With the host's network, local sockets would reach the host's abstract ones.
+    families = (_INET, _INET6) if network else (_UNIX,) if local else ()
     return [
         ("socket", (Test(0, outside=families),)),
+        ("socketpair", (Test(1, bits=2),)),  # one end of a datagram pair can send to any local socket
         ("clone", (Test(0, bits=_NAMESPACES),)),
         ("ioctl", (Test(1, equal=0x5412),)),  # TIOCSTI: types into a terminal
         ("ioctl", (Test(1, equal=0x541C),)),  # TIOCLINUX: pastes into one
