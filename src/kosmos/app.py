@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from kosmos.accounts.people import make_first_user
 from kosmos.accounts.tokens import authenticate
+from kosmos.agents.react.checkpoints import Checkpoints
 from kosmos.blobs.opening import open_blobs
 from kosmos.config import Settings
 from kosmos.db import Database
@@ -68,6 +69,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         provider_seconds=settings.provider_timeout,
         reranker=CrossEncoder(settings.reranker.expanduser()) if settings.reranker else None,
         web_search=_web_search(settings),
+        checkpoints=Checkpoints(_checkpoints(settings)),
     )
     try:
         await ensure_current(db, upgrade=settings.embedded)
@@ -80,6 +82,11 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         yield App(settings=settings, bench=bench, box=bench.box)
     finally:
         await bench.close()
+
+
+def _checkpoints(settings: Settings) -> str:
+    """Where runs of the graph are kept: beside the tables."""
+    return f"sqlite:///{settings.home / 'checkpoints.db'}" if settings.embedded else settings.database
 
 
 def _limits(settings: Settings) -> Limits:

@@ -51,7 +51,7 @@ class Sources:
     def show(self, passages: Sequence[Passage]) -> tuple[str, list[int]]:
         """Passages as the model sees them, and their numbers."""
         numbers = [self.number(passage) for passage in passages]
-        bodies = [self.fenced("\n".join((_heading(passage), passage.text))) for passage in passages]
+        bodies = [self.fenced("\n".join((heading_of(passage), passage.text))) for passage in passages]
         shown = [f"[{number}]\n{body}" for number, body in zip(numbers, bodies, strict=True)]
         return "\n\n".join(shown), numbers
 
@@ -60,7 +60,7 @@ class Sources:
         return f"<data {self.fence}>\n{text.replace(self.fence, '…')}\n</data {self.fence}>"
 
 
-def _heading(passage: Passage) -> str:
+def heading_of(passage: Passage) -> str:
     """Where it stands, in one line."""
     parts = [passage.source]
     if passage.url is None:

@@ -32,7 +32,7 @@ from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.llm.client import warm_up
-from kosmos.tasks.runs import bury_dead
+from kosmos.tasks.run_resuming import revive_dead
 from kosmos.workers import working_beside
 
 API = "/api/v1"
@@ -71,7 +71,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     async def lifespan(api: FastAPI) -> AsyncIterator[None]:
         async with open_app(settings, clock=clock) as app, working_beside(app):
             api.state.kosmos = app
-            await bury_dead(app.bench)  # runs of a server that is gone
+            await revive_dead(app.bench)  # runs of a server that is gone
             warming = asyncio.create_task(asyncio.to_thread(warm_up))
             yield
             await warming

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from kosmos.db.engine import Database
 from kosmos.errors import ConfigError
 
-HEAD = "0007"
+HEAD = "0009"
 _ADVISORY_LOCK = 0x6B6F736D6F73  # "kosmos"
 
 

@@ -25,7 +25,10 @@ _AFTER = hot(
 )
 _END = hot(
     run.update()
-    .where(run.c.id == sa.bindparam("wanted"), run.c.status == RunStatus.RUNNING.value)
+    .where(
+        run.c.id == sa.bindparam("wanted"),
+        run.c.status.in_((RunStatus.RUNNING.value, RunStatus.WAITING.value)),
+    )
     .values(
         status=sa.bindparam("new_status"),
         error=sa.bindparam("new_error"),
@@ -80,6 +83,22 @@ async def end_run(
     values |= {"prompt": spent.prompt_tokens, "cached": spent.cached_tokens}
     values |= {"output": spent.output_tokens, "new_cost": spent.cost}
     return bool((await conn.execute(_END, values)).rowcount == 1)
+
+
+async def park_run(conn: AsyncConnection, run_id: str, spent: Spent) -> bool:
+    """Let a run wait for somebody; False when it does not run."""
+    values = {name: getattr(spent, name) for name in _SPENT} | {"status": RunStatus.WAITING.value}
+    mine = (run.c.id == run_id) & (run.c.status == RunStatus.RUNNING.value)
+    return bool((await conn.execute(run.update().where(mine).values(values))).rowcount == 1)
+
+
+async def claim_run(
+    conn: AsyncConnection, run_id: str, status: RunStatus, *, before: str, worker: str, now: datetime
+) -> bool:
+    """Take over a run that waits, or whose process is gone; False when somebody else was faster."""
+    mine = (run.c.id == run_id) & (run.c.status == status.value) & (run.c.worker == before)
+    values = {"status": RunStatus.RUNNING.value, "worker": worker, "seen_at": now}
+    return bool((await conn.execute(run.update().where(mine).values(values))).rowcount == 1)
 
 
 async def request_stop(conn: AsyncConnection, run_id: str) -> None:

@@ -1,11 +1,11 @@
-"""The tables of agents, sessions, messages, runs and events."""
+"""The tables of agents, sessions, messages, runs, events and approvals."""
 
 import sqlalchemy as sa
 
 from kosmos.db.tables import metadata
 from kosmos.db.types import ID, JSON, UtcDateTime
 
-_RUNNING = sa.text("status = 'RUNNING'")
+_OPEN = sa.text("status IN ('RUNNING', 'WAITING')")
 
 
 def _moment(name: str, *, nullable: bool = False) -> sa.Column[object]:
@@ -75,12 +75,10 @@ run = sa.Table(
     _moment("created_at"),
     _moment("finished_at", nullable=True),
     sa.CheckConstraint(
-        "status IN ('RUNNING', 'COMPLETED', 'STOPPED', 'FAILED', 'INTERRUPTED')", name="status"
+        "status IN ('RUNNING', 'WAITING', 'COMPLETED', 'STOPPED', 'FAILED', 'INTERRUPTED')", name="status"
     ),
     # One at a time: a session is a talk, not a crowd.
-    sa.Index(
-        "uq_run_session_id", "session_id", unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING
-    ),
+    sa.Index("uq_run_session_id", "session_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
 )
 
 chat_message = sa.Table(
@@ -112,4 +110,24 @@ event = sa.Table(
     sa.Column("type", sa.String(32), nullable=False),
     sa.Column("payload", JSON, nullable=False),
     _moment("created_at"),
+)
+
+approval = sa.Table(
+    "approval",
+    metadata,
+    sa.Column("id", ID, primary_key=True),
+    _refers("run_id", "run.id"),
+    _refers("session_id", "chat_session.id"),
+    _refers("owner_id", "user.id", index=False),
+    _refers("decided_by", "user.id", nullable=True, ondelete="SET NULL", index=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("request", JSON, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    _moment("created_at"),
+    _moment("expires_at"),
+    _moment("decided_at", nullable=True),
+    _moment("used_at", nullable=True),
+    sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REFUSED', 'USED', 'EXPIRED')", name="status"),
+    sa.Index("ix_approval_owner_id", "owner_id", "id"),
 )

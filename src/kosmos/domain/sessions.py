@@ -31,6 +31,7 @@ class RunStatus(StrEnum):
     """How far a run has come."""
 
     RUNNING = "RUNNING"
+    WAITING = "WAITING"  # for somebody to allow or refuse something
     COMPLETED = "COMPLETED"
     STOPPED = "STOPPED"
     FAILED = "FAILED"
@@ -39,7 +40,7 @@ class RunStatus(StrEnum):
     @property
     def ended(self) -> bool:
         """Whether nothing more happens."""
-        return self is not RunStatus.RUNNING
+        return self not in (RunStatus.RUNNING, RunStatus.WAITING)
 
 
 class SessionOrigin(StrEnum):

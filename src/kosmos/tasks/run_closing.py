@@ -10,10 +10,12 @@ from kosmos.agents.telling import message as make_message
 from kosmos.agents.telling import usage_of
 from kosmos.db import runs as run_table
 from kosmos.db import sessions as session_table
+from kosmos.db.approvals import cancel_pending, insert_approval
 from kosmos.domain.events import Event, EventType, StoredEvent
 from kosmos.domain.jobs import Spent
 from kosmos.domain.sessions import Message, MessageRole, MessageType, Run, RunStatus
 from kosmos.errors import KosmosError
+from kosmos.tasks.approvals import make_approval
 from kosmos.tasks.run_driving import Drive
 from kosmos.tasks.workbench import Workbench
 
@@ -83,17 +85,37 @@ def _unfinished(status: RunStatus, error: str | None) -> dict[str, Any]:
     return {"status": status.value, **({"error": error} if error else {})}
 
 
-async def bury_run(conn: AsyncConnection, bench: Workbench, run: Run) -> list[StoredEvent]:
+async def park_run(bench: Workbench, drive: Drive) -> None:
+    """Let a run wait for somebody's word: what it asks for is stored together with that it waits."""
+    asked = drive.waiting or {}
+    last = await bench.runs.flush(drive.run.id)
+    approval = make_approval(bench, drive.run, drive.session, asked)
+    until = approval.expires_at.isoformat()
+    payload = {**asked, "approval_id": approval.id, "expires_at": until}
+    stored = [StoredEvent(drive.run.id, last + 1, EventType.APPROVAL_REQUEST, payload, bench.clock())]
+    try:
+        async with bench.db.write() as conn:
+            if await run_table.park_run(conn, drive.run.id, drive.total):
+                await insert_approval(conn, approval)
+                await run_table.insert_events(conn, stored, {drive.run.id: drive.session.id})
+    finally:
+        bench.runs.finish(drive.run.id, stored)
+
+
+async def bury_run(
+    conn: AsyncConnection, bench: Workbench, run: Run, *, as_status: RunStatus = RunStatus.INTERRUPTED
+) -> list[StoredEvent]:
     """Let a run end whose process is gone, with what it had said; nothing if it had ended before."""
     events, after = list[StoredEvent](), 0
     while page := await run_table.events_after(conn, run.id, after):
         events += page
         after = page[-1].sequence
     answers = [event.payload for event in events if event.type is EventType.FINAL_ANSWER]
-    status = RunStatus.COMPLETED if answers else RunStatus.INTERRUPTED
+    status = RunStatus.COMPLETED if answers else as_status
     now = bench.clock()
     if not await run_table.end_run(conn, run.id, status, error=None, spent=_spent(events), now=now):
         return []
+    await cancel_pending(conn, run.id, now)
     if answers:
         message = _said(str(answers[-1]["answer"]), {"citations": answers[-1]["citations"]})
     else:

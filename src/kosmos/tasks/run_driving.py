@@ -10,11 +10,13 @@ from kosmos.agents.extractive import STRATEGY as EXTRACTIVE
 from kosmos.agents.extractive import answer_extractively
 from kosmos.agents.loop import STRATEGY as LOOP
 from kosmos.agents.loop import Assignment, LoopRun
+from kosmos.agents.react.run import STRATEGY as REACT
+from kosmos.agents.react.run import ReactRun
 from kosmos.agents.telling import node, usage_of
 from kosmos.agents.thinking import Limits
 from kosmos.db import sessions as session_table
 from kosmos.domain.accounts import Principal
-from kosmos.domain.agents import AgentForm
+from kosmos.domain.agents import AgentForm, Workflow
 from kosmos.domain.answers import Answer
 from kosmos.domain.events import Event, EventType
 from kosmos.domain.jobs import Spent
@@ -37,6 +39,7 @@ from kosmos.tasks.asking import likeness_of
 from kosmos.tasks.knowledge_desk import KnowledgeDesk
 from kosmos.tasks.run_models import window_of
 from kosmos.tasks.run_past import Past, fence_of, kept_references, look_back, open_sources
+from kosmos.tasks.run_reacting import react_events
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tasks.workbench import Workbench
 from kosmos.tools.contract import Tool
@@ -46,7 +49,7 @@ from kosmos.tools.web_search import WebSearch, web_search_tool
 
 EXTRACT_DEPTH = 8
 # Options of an agent that are ours; all others go to the provider.
-OWN_OPTIONS = frozenset({"retrieve", "max_context_tokens", "title"})
+OWN_OPTIONS = frozenset({"retrieve", "max_context_tokens", "title", "structured"})
 
 
 @dataclass(slots=True)
@@ -61,10 +64,22 @@ class Drive:
     wish: RunWish
     models: Sequence[Model] = ()
     past: Past = field(default_factory=Past)
-    loop: LoopRun | None = None
+    loop: LoopRun | ReactRun | None = None
     answer: Answer | None = None
     spent: Spent = field(default_factory=Spent)  # beside the loop
     last_number: int = 0
+    resumes: bool = False  # it was begun before, maybe by another process
+    verdict: Mapping[str, Any] | None = None  # what somebody decided meanwhile
+
+    @property
+    def waiting(self) -> Mapping[str, Any] | None:
+        """What somebody must decide before it can go on."""
+        return self.loop.waiting if isinstance(self.loop, ReactRun) else None
+
+    @property
+    def reacts(self) -> bool:
+        """Whether it goes through the graph of operations."""
+        return self.agent.workflow is Workflow.REACT and bool(self.models)
 
     @property
     def total(self) -> Spent:
@@ -78,7 +93,12 @@ class Drive:
 
     async def events(self) -> AsyncIterator[Event]:
         """Everything that happens until the answer stands."""
-        strategy = LOOP if self.models else EXTRACTIVE
+        desk = KnowledgeDesk(self.bench, self.who, spaces_of(self.agent, self.wish))
+        if self.resumes:
+            async for event in react_events(self, desk):
+                yield event
+            return
+        strategy = REACT if self.reacts else LOOP if self.models else EXTRACTIVE
         model = self.models[0].credential.model if self.models else None
         yield Event(
             EventType.RUN_START,
@@ -90,8 +110,10 @@ class Drive:
                 "strategy": strategy,
             },
         )
-        desk = KnowledgeDesk(self.bench, self.who, spaces_of(self.agent, self.wish))
-        steps = self._by_loop(desk) if self.models else self._by_extracts(desk)
+        if self.reacts:
+            steps = react_events(self, desk)
+        else:
+            steps = self._by_loop(desk) if self.models else self._by_extracts(desk)
         async with aclosing(steps):
             async for event in steps:
                 yield event
@@ -109,12 +131,12 @@ class Drive:
         yield Event(EventType.ANSWER_CHUNK, {"text": made.answer, "step": 1})
         self.last_number = before + len(made.citations)
         cited = tuple(replace(item, version=versions[item.document_id]) for item in made.citations)
-        for event in self._conclude(Answer(made.answer, cited, EXTRACTIVE, self.run.id, usage_of(Spent()))):
+        for event in self.conclude(Answer(made.answer, cited, EXTRACTIVE, self.run.id, usage_of(Spent()))):
             yield event
 
     async def _by_loop(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
         window = window_of(self.agent, self.wish.model, self.models)
-        async for event in self._look_back(window):
+        async for event in self.look_back(window):
             yield event
         sources = open_sources(self.past, self.session.id, desk)
         self.loop = LoopRun(
@@ -130,8 +152,8 @@ class Drive:
                 prompt_tokens=Budget(window).prompt,
                 today=self.bench.clock().date(),
             ),
-            self._infer,
-            choose_tools(self._tools(desk), self.agent.allowed_tools),
+            self.ask_model,
+            choose_tools(self.tools(desk), self.agent.allowed_tools),
             sources,
         )
         async for event in self.loop.events():
@@ -143,13 +165,15 @@ class Drive:
             answer = Answer(
                 cited.answer, cited.citations, LOOP, self.run.id, usage, cited.claims, cited.removed
             )
-            for event in self._conclude(answer):
+            for event in self.conclude(answer):
                 yield event
 
-    def _infer(self, inquiry: Inquiry) -> Any:
+    def ask_model(self, inquiry: Inquiry) -> Any:
+        """One inference of the models in their order."""
         return infer(self.models, inquiry, Patience(self.bench.provider_seconds, rng=self.bench.rng))
 
-    def _tools(self, desk: KnowledgeDesk) -> list[Tool]:
+    def tools(self, desk: KnowledgeDesk) -> list[Tool]:
+        """The tools over documents and the web."""
         found = knowledge_tools(desk)
         config = self.bench.web_search
         if self.wish.search_engine is not None and self.wish.search_engine_api_key:
@@ -166,12 +190,13 @@ class Drive:
         except (ValueError, RecursionError):
             return fetched.status, None
 
-    def _conclude(self, answer: Answer) -> list[Event]:
+    def conclude(self, answer: Answer) -> list[Event]:
+        """The answer as events."""
         self.answer = answer
         told = [Event(EventType.CITATION, asdict(item)) for item in answer.citations]
         return [*told, Event(EventType.FINAL_ANSWER, plain_answer(answer))]
 
-    async def _look_back(self, window: int) -> AsyncIterator[Event]:
+    async def look_back(self, window: int) -> AsyncIterator[Event]:
         """The talk so far, compressed where it has become too long."""
         if self.wish.history is not None:
             self.past = Past(tuple(self.wish.history))
@@ -220,7 +245,7 @@ class Drive:
         """One plain question to the model."""
         text = ""
         async with aclosing(
-            self._infer(Inquiry([{"role": "user", "content": prompt}], options=options))
+            self.ask_model(Inquiry([{"role": "user", "content": prompt}], options=options))
         ) as all_:
             async for piece in all_:
                 if isinstance(piece, Turn):

@@ -77,7 +77,7 @@ class RunHall:
 
     def start(self, db: Database, clock: Clock, live: LiveRun, work: Coroutine[Any, Any, None]) -> LiveRun:
         """Let a run go on by itself, whoever looks on."""
-        under = self._runs[live.run_id] = _Under(live)
+        under = self._runs[live.run_id] = _Under(live, last=len(live.events))
         if not self._helpers:
             loops = (self._write_on(db, clock), self._beat_on(db, clock))
             self._helpers = [asyncio.create_task(loop) for loop in loops]

@@ -34,7 +34,7 @@ from kosmos.errors import (
 )
 from kosmos.sessions.live import LiveRun
 from kosmos.sessions.titles import first_title
-from kosmos.tasks.run_closing import bury_run, close_run
+from kosmos.tasks.run_closing import bury_run, close_run, park_run
 from kosmos.tasks.run_driving import Drive, spaces_of
 from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
 from kosmos.tasks.run_models import models_of
@@ -54,7 +54,7 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
         session = await require_session(conn, who, session_id, need=Scope.WRITE)
         for space_id in wish.space_ids or ():
             await require_space(conn, who, space_id)
-        agent = await _agent_of(conn, session)
+        agent = await agent_of(conn, session)
     models = await models_of(bench, who, agent, wish.model, space_ids=spaces_of(agent, wish))
     run = _new_run(bench, session)
     async with bench.db.write() as conn:
@@ -69,11 +69,11 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
         await _store_question(conn, bench, session, wish, run.id)
     drive = Drive(bench, who, run, session, agent, wish, models)
     live = LiveRun(run.id, session.id)
-    bench.runs.start(bench.db, bench.clock, live, _drive(bench, drive))
+    bench.runs.start(bench.db, bench.clock, live, drive_on(bench, drive))
     return run
 
 
-async def _agent_of(conn: AsyncConnection, session: Session) -> AgentForm:
+async def agent_of(conn: AsyncConnection, session: Session) -> AgentForm:
     """The agent of a session as it is now; where it is gone, the first that comes with Kosmos."""
     found = await agent_table.get_agent(conn, session.agent_id) if session.agent_id else None
     return found.form if found else _stand_in()
@@ -113,7 +113,7 @@ async def _store_question(
         await session_table.update_session(conn, session.id, {"title": title}, now)
 
 
-async def _drive(bench: Workbench, drive: Drive) -> None:
+async def drive_on(bench: Workbench, drive: Drive) -> None:
     """Let a run go to its end, whichever that is."""
     title = asyncio.create_task(_name(bench, drive))
     status, error = RunStatus.COMPLETED, None
@@ -131,7 +131,14 @@ async def _drive(bench: Workbench, drive: Drive) -> None:
     if status is RunStatus.COMPLETED:
         await asyncio.wait([title], timeout=0.0)
     try:
-        await close_run(bench, drive, status, error=error)
+        if status is RunStatus.COMPLETED and drive.waiting is not None:
+            await park_run(bench, drive)
+        elif status is RunStatus.INTERRUPTED and drive.reacts:
+            await bench.runs.flush(drive.run.id)
+            bench.runs.finish(drive.run.id, ())  # whoever starts next takes it up where it is
+        else:
+            await close_run(bench, drive, status, error=error)
+            await bench.checkpoints.forget(drive.run.id)
     except Exception:
         log.exception("the end of a run could not be stored", extra={"run": drive.run.id})
     if status is not RunStatus.COMPLETED:
@@ -169,20 +176,21 @@ async def list_runs(bench: Workbench, who: Principal, session_id: str) -> list[R
 
 
 async def follow_run(
-    bench: Workbench, who: Principal, session_id: str, run_id: str, *, after: int = 0
+    bench: Workbench, who: Principal, session_id: str, run_id: str, *, after: int = 0, patient: bool = True
 ) -> AsyncIterator[StoredEvent | None]:
     """The events of a run behind a number, as they come, until it has ended; None is a sign of life.
 
-    A run of this process is followed in memory, any other one in the table.
+    A run of this process is followed in memory, any other one in the table. Who is not `patient` does not
+    follow a run that waits for somebody's word.
     """
     await require_run(bench, who, session_id, run_id)
-    live = bench.runs.live(run_id)
-    if live is not None:
-        async for event in live.follow(after):
-            yield event
-        return
     quiet = 0
     while True:
+        live = bench.runs.live(run_id)
+        if live is not None:
+            async for event in live.follow(after):
+                after = event.sequence if event is not None else after
+                yield event
         async with bench.db.read() as conn:
             # In this order: a run that had ended before there were no more events has told everything.
             run = await table.get_run(conn, run_id)
@@ -192,7 +200,7 @@ async def follow_run(
             yield stored
         if events:
             continue
-        if run is None or run.status.ended:
+        if run is None or run.status.ended or (run.status is RunStatus.WAITING and not patient):
             return
         await bury_dead(bench, session_id)
         quiet += 1
@@ -217,17 +225,26 @@ async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: st
         await bury_dead(bench, session_id)
         async with bench.db.write() as conn:
             await table.request_stop(conn, run_id)
+            if run.status is RunStatus.WAITING:
+                await bury_run(conn, bench, run, as_status=RunStatus.STOPPED)
+        await bench.checkpoints.forget(run_id)
     return await require_run(bench, who, session_id, run_id)
 
 
 async def collect_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> dict[str, Any]:
     """Wait for a run: its answer, or the error that it ended with."""
     payloads: dict[EventType, dict[str, Any]] = {}
-    async for event in follow_run(bench, who, session_id, run_id):
+    async for event in follow_run(bench, who, session_id, run_id, patient=False):
         if event is not None:
             payloads[event.type] = dict(event.payload)
     if EventType.FINAL_ANSWER in payloads:
         return payloads[EventType.FINAL_ANSWER]
+    if EventType.APPROVAL_REQUEST in payloads and EventType.RUN_END not in payloads:
+        asked = payloads[EventType.APPROVAL_REQUEST]["approval_id"]
+        raise Conflict(
+            f"The run waits for your approval {asked}.",
+            remedy=f"Look at it with: kosmos approvals list; then: kosmos approvals approve {asked}",
+        )
     raise failure_of(payloads.get(EventType.ERROR))
 
 
@@ -248,13 +265,15 @@ def failure_of(payload: Mapping[str, Any] | None) -> KosmosError:
 
 async def bury_dead(bench: Workbench, session_id: str | None = None) -> None:
     """Let runs end whose process is gone."""
+    for run in await dead_runs(bench, session_id):
+        async with bench.db.write() as conn:
+            await bury_run(conn, bench, run)
+
+
+async def dead_runs(bench: Workbench, session_id: str | None = None) -> list[Run]:
+    """The runs whose process is gone."""
     async with bench.db.glance() as conn:
         open_now = await table.open_runs(conn, session_id)
     long_ago = bench.clock() - timedelta(seconds=DEAD_SECONDS)
-    for run in open_now:
-        if bench.runs.live(run.id) is not None:
-            continue
-        dead = is_dead(run.worker, bench.runs.worker)
-        if dead or run.seen_at < long_ago:
-            async with bench.db.write() as conn:
-                await bury_run(conn, bench, run)
+    elsewhere = [run for run in open_now if bench.runs.live(run.id) is None]
+    return [run for run in elsewhere if is_dead(run.worker, bench.runs.worker) or run.seen_at < long_ago]

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kosmos.agents.react.checkpoints import Checkpoints
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.domain.clock import Clock
@@ -18,6 +19,7 @@ from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
 from kosmos.tasks.navigating import SourceCache
 from kosmos.tasks.run_hall import RunHall
+from kosmos.tools.contract import Tool
 from kosmos.tools.web_search import WebSearch
 
 
@@ -43,6 +45,8 @@ class Workbench:
     reranker: Reranker | None = None  # a local model that reads question and passage together
     runs: RunHall = field(default_factory=RunHall)
     web_search: WebSearch | None = None  # that of the instance
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)  # of runs of the graph
+    ops_tools: Sequence[Tool] = ()  # that the graph may call beside those over documents
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
@@ -51,6 +55,7 @@ class Workbench:
     async def close(self) -> None:
         """Let go of processes and connections."""
         await self.runs.close()
+        await self.checkpoints.close()
         if self.encoder is not None:
             await self.encoder.close()
         await self.encoders.close()

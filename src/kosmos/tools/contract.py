@@ -39,11 +39,15 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool found: words about it, passages to cite, and data of strangers that is neither."""
+    """What a tool found: words about it, passages to cite, and data of strangers that is neither.
+
+    `failed` says that the tool itself calls its result a failure.
+    """
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
     data: str = ""
+    failed: bool = False
 
 
 class MalformedCall(Exception):

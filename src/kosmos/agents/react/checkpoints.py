@@ -1,0 +1,86 @@
+"""Where runs of the graph are kept between two steps: a SQLite file, or the PostgreSQL of the instance."""
+
+import asyncio
+import os
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from kosmos.agents.react import schemas
+from kosmos.agents.react.graph import missing_extra
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+_OWN = (
+    schemas.NamedEntity,
+    schemas.ProblemAnalysis,
+    schemas.ExecutionPlan,
+    schemas.SelfEvaluation,
+    schemas.OperationType,
+    schemas.RiskLevel,
+    schemas.PlanAction,
+    schemas.EvaluatedStatus,
+    schemas.NextStep,
+)
+
+
+class Checkpoints:
+    """Opened when the first run needs it. A checkpoint can hold our own forms and nothing else that acts."""
+
+    def __init__(self, url: str = "sqlite:///:memory:") -> None:
+        self._url = url
+        self._lock = asyncio.Lock()
+        self._stack = AsyncExitStack()
+        self._saver: BaseCheckpointSaver[str] | None = None
+
+    async def saver(self) -> "BaseCheckpointSaver[str]":
+        """What LangGraph stores with."""
+        async with self._lock:
+            if self._saver is None:
+                # What is read back must be one of our forms: a checkpoint is input like any other.
+                os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
+                try:
+                    self._saver = await self._open()
+                except ImportError:
+                    raise missing_extra() from None
+            return self._saver
+
+    async def _open(self) -> "BaseCheckpointSaver[str]":
+        from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+        serde = JsonPlusSerializer(allowed_msgpack_modules=_OWN)
+        if self._url.startswith("sqlite"):
+            return await self._open_sqlite(serde)
+        return await self._open_postgres(serde)
+
+    async def _open_sqlite(self, serde: Any) -> "BaseCheckpointSaver[str]":
+        import aiosqlite
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+        path = self._url.removeprefix("sqlite:///")
+        conn = await self._stack.enter_async_context(aiosqlite.connect(path, timeout=30))
+        saver = AsyncSqliteSaver(conn, serde=serde)
+        await saver.setup()
+        return saver
+
+    async def _open_postgres(self, serde: Any) -> "BaseCheckpointSaver[str]":
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+        from psycopg.rows import dict_row
+        from psycopg_pool import AsyncConnectionPool
+
+        options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+        pool: Any = AsyncConnectionPool(self._url, min_size=1, max_size=4, open=False, kwargs=options)
+        await self._stack.enter_async_context(pool)
+        saver = AsyncPostgresSaver(pool, serde=serde)
+        await saver.setup()
+        return saver
+
+    async def forget(self, run_id: str) -> None:
+        """Remove what is kept of a run that has ended."""
+        if self._saver is not None:
+            await self._saver.adelete_thread(run_id)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        self._saver = None
+        await self._stack.aclose()
