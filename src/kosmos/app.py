@@ -31,6 +31,7 @@ from kosmos.retrieval.cross_encoder import CrossEncoder
 from kosmos.store.opening import open_store
 from kosmos.tasks.agents import add_shipped_agents
 from kosmos.tasks.workbench import Workbench
+from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import SearchEngine, WebSearch
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         reranker=CrossEncoder(settings.reranker.expanduser()) if settings.reranker else None,
         web_search=_web_search(settings),
         checkpoints=Checkpoints(_checkpoints(settings)),
+        mcp=McpPool(settings.mcp_file, settings.home / "mcp_trust.json", _policy(settings)),
     )
     try:
         await ensure_current(db, upgrade=settings.embedded)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from kosmos import __version__
 from kosmos.api import (
     agents,
+    approvals,
     chunks,
     crawls,
     credentials,
@@ -48,6 +49,7 @@ _ROUTERS = (
     agents.router,
     sessions.router,
     runs.router,
+    approvals.router,
 )
 
 

@@ -65,7 +65,7 @@ async def chat_completions(app: TheApp, who: Caller, form: ChatIn) -> Any:
     if form.stream:
         headers = {RUN_HEADER: run.id, "Cache-Control": "no-store"}
         return StreamingResponse(
-            reply.chunks(runs.follow_run(app.bench, who, session.id, run.id)),
+            reply.chunks(runs.follow_run(app.bench, who, session.id, run.id, patient=False)),
             media_type="text/event-stream",
             headers=headers,
         )
@@ -117,6 +117,9 @@ class _Reply:
             if event.type is EventType.FINAL_ANSWER:
                 usage = event.payload["usage"]
                 yield self._chunk({}, finish="stop", citations=event.payload["citations"])
+            elif event.type is EventType.APPROVAL_REQUEST:
+                asked = f"(waits for your approval {event.payload['approval_id']})"
+                yield self._chunk({"content": asked}, finish="stop")
             elif event.type is EventType.ERROR:
                 yield _data({"error": {"message": event.payload["message"], "type": "server_error"}})
                 return

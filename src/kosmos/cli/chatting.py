@@ -125,7 +125,8 @@ class _Chat:
         run = await runs.start_run(self._app.bench, self._who, self._session, wish)
         self._run = run.id
         try:
-            events = runs.follow_run(self._app.bench, self._who, self._session, run.id)
+            bench, who = self._app.bench, self._who
+            events = runs.follow_run(bench, who, self._session, run.id, patient=False)
             return await show_events(events, as_json=self._as_json, thinking=self._thinking)
         finally:
             self._run = None

@@ -159,7 +159,7 @@ def _ask_agent(question: str, space: str | None, agent: str, as_json: bool) -> N
         wish = RunWish(question, space_ids=await space_ids_of(app, who, space))
         run = await runs.start_run(app.bench, who, session.id, wish)
         if not as_json:
-            events = runs.follow_run(app.bench, who, session.id, run.id)
+            events = runs.follow_run(app.bench, who, session.id, run.id, patient=False)
             await show_events(events, as_json=False, thinking=False)
         return await runs.collect_run(app.bench, who, session.id, run.id)
 

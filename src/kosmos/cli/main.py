@@ -10,6 +10,7 @@ from kosmos import __version__
 from kosmos.cli import (
     accounts,
     agents,
+    approvals,
     chatting,
     chunks,
     costs,
@@ -25,6 +26,7 @@ from kosmos.cli import (
     reading,
     searching,
     space_settings,
+    tools,
     verifying,
 )
 from kosmos.cli.output import INTERRUPTED, fail
@@ -58,6 +60,8 @@ jobs.register(app)
 app.add_typer(agents.group, name="agents")
 chatting.register(app)
 app.add_typer(chatting.group, name="sessions")
+app.add_typer(approvals.group, name="approvals")
+app.add_typer(tools.group, name="tools")
 instance.register(app)
 app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")

@@ -49,6 +49,10 @@ class _Printed:
             self._note(f"{payload['name']} {json.dumps(payload['arguments'], ensure_ascii=False)}")
         elif kind == "tool_result" and not payload["ok"]:
             self._note(payload["error"])
+        elif kind == "approval_request":
+            call = " ".join(payload["argv"] or [payload["tool"], json.dumps(payload["arguments"])])
+            self._note(f"{payload['level']}: {call}")
+            self._note(f"allow exactly this with: kosmos approvals approve {payload['approval_id']}")
         elif kind == "citation_removed":
             self._note(f"the model cited [{payload['marker']}], which does not exist")
         elif kind == "error":

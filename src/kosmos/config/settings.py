@@ -93,6 +93,9 @@ class Settings(BaseModel):
     search_engine_url: Url | None = Field(
         default=None, description="Address of the search engine. Default: its own."
     )
+    mcp_config: Path | None = Field(
+        default=None, description="File with MCP servers. Default: `mcp_config.json` in the home."
+    )
     redis_url: Url | None = Field(
         default=None,
         description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",
@@ -126,6 +129,11 @@ class Settings(BaseModel):
     def index(self) -> str:
         """The folder or URL of the index in force."""
         return self.index_url or str(self.home / "index")
+
+    @property
+    def mcp_file(self) -> Path:
+        """The file of MCP servers in force."""
+        return (self.mcp_config or self.home / "mcp_config.json").expanduser()
 
     @property
     def models_folder(self) -> Path:

@@ -112,7 +112,7 @@ async def _unasked(*_: Any) -> Any:
 async def _tools(drive: "Drive", desk: KnowledgeDesk) -> list[Tool]:
     """All but `search`, which is a step of the graph itself."""
     found = [tool for tool in drive.tools(desk) if tool.name != "search"]
-    return [*found, *drive.bench.ops_tools]
+    return [*found, *await drive.bench.mcp.tools(), *drive.bench.ops_tools]
 
 
 async def _rerank(drive: "Drive", query: str, passages: Sequence[Passage]) -> Sequence[Passage]:

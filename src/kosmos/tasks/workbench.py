@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kosmos.agents.react.checkpoints import Checkpoints
 from kosmos.blobs.contract import Blobs
@@ -20,6 +21,7 @@ from kosmos.store.contract import Store
 from kosmos.tasks.navigating import SourceCache
 from kosmos.tasks.run_hall import RunHall
 from kosmos.tools.contract import Tool
+from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import WebSearch
 
 
@@ -46,6 +48,7 @@ class Workbench:
     runs: RunHall = field(default_factory=RunHall)
     web_search: WebSearch | None = None  # that of the instance
     checkpoints: Checkpoints = field(default_factory=Checkpoints)  # of runs of the graph
+    mcp: McpPool = field(default_factory=lambda: McpPool(Path("/nonexistent"), Path("/nonexistent")))
     ops_tools: Sequence[Tool] = ()  # that the graph may call beside those over documents
 
     def wake(self, job_ids: Sequence[str]) -> None:
@@ -55,6 +58,7 @@ class Workbench:
     async def close(self) -> None:
         """Let go of processes and connections."""
         await self.runs.close()
+        await self.mcp.close()
         await self.checkpoints.close()
         if self.encoder is not None:
             await self.encoder.close()

@@ -10,6 +10,7 @@ from acceptance.http.world import (
     Person,
     World,
     add_asset,
+    asked_approval,
     ended_crawl,
     ended_job,
     ended_run,
@@ -142,6 +143,9 @@ BY_SCOPE |= {
     "get_run": (200, 200, 200),
     "run_events": (200, 200, 200),
     "stop_run": (403, 200, 200),
+    "list_approvals": (200, 200, 200),
+    "get_approval": (200, 200, 200),
+    "decide_approval": (403, 403, 200),
     "remove_session": (403, 204, 204),
     "remove_agent": (403, 204, 204),
 }
@@ -164,6 +168,7 @@ def _prepare(world: World, owner: Person, guest: Person) -> dict[str, str]:
     ids["crawl_id"] = ended_crawl(owner, space, "shared")
     ids["chunk_id"] = first_chunk(owner, document)
     ids |= ended_run(owner, f"shared {count}")
+    ids["approval_id"] = asked_approval(world.served, owner, ids, f"shared {count}")
     return {**ids, "token_id": token, "user_id": guest.id, "job_id": ended_job(owner, document)}
 
 

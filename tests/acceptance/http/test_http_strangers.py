@@ -15,6 +15,7 @@ OPEN = {"healthz", "me", "list_tokens", "create_token", "list_spaces", "create_s
 OPEN |= {"list_credentials", "add_credential", "search", "retrieval", "ask", "grep_lines"}
 OPEN |= {"list_jobs", "list_crawls"}
 OPEN |= {"list_agents", "create_agent", "import_agent", "list_sessions", "list_models"}
+OPEN |= {"list_approvals"}
 ADMIN = {"list_users", "create_user"}
 
 

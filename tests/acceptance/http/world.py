@@ -6,14 +6,19 @@ import json
 import struct
 import uuid
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 
 from acceptance.http.serving import Served
 from kosmos.db import spaces, users
+from kosmos.db.approvals import insert_approval
 from kosmos.domain.accounts import Principal, Role, Scope
+from kosmos.domain.approvals import Approval, ApprovalStatus
+from kosmos.domain.ids import new_id
 from kosmos.tasks.adding import Source, add_document
 from kosmos.tasks.following import follow_jobs
 from kosmos.workers import make_worker
@@ -187,6 +192,29 @@ def ended_run(person: Person, mark: str) -> dict[str, str]:
     return {"agent_id": agent, "session_id": session, "run_id": run}
 
 
+def asked_approval(served: Served, person: Person, ids: Mapping[str, str], mark: str) -> str:
+    """The id of something that a run asked for."""
+    return served.run(_ask(served, person, ids, mark))
+
+
+async def _ask(served: Served, person: Person, ids: Mapping[str, str], mark: str) -> str:
+    now = served.app.bench.clock()
+    asked = Approval(
+        id=new_id(),
+        run_id=ids["run_id"],
+        session_id=ids["session_id"],
+        owner_id=person.id,
+        status=ApprovalStatus.PENDING,
+        digest="0" * 64,
+        request={"tool": "kubectl", "argv": ["kubectl", "delete", "pod", mark]},
+        created_at=now,
+        expires_at=now + timedelta(days=1),
+    )
+    async with served.app.bench.db.write() as conn:
+        await insert_approval(conn, asked)
+    return asked.id
+
+
 def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     """One thing of each kind that belongs to a person; the ids by the name of the path parameter."""
     space = person.ok("POST", "/api/v1/spaces", {"name": f"{mark} space", "description": mark})["id"]
@@ -195,7 +223,9 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
     credential = person.ok("POST", "/api/v1/credentials", {**form, "key": f"sk-{mark}"})["id"]
     person.ok("PUT", f"/api/v1/spaces/{space}/credentials/{credential}", {})
     token = person.ok("POST", "/api/v1/tokens", {"name": f"{mark} token"})["token"]["id"]
+    run = ended_run(person, mark)
     return {
+        "approval_id": asked_approval(served, person, run, mark),
         "job_id": ended_job(person, document),
         "asset_id": add_asset(served, person, space, mark),
         "crawl_id": ended_crawl(person, space, mark),
@@ -205,5 +235,5 @@ def furnish(served: Served, person: Person, mark: str) -> dict[str, str]:
         "credential_id": credential,
         "token_id": token,
         "user_id": person.id,
-        **ended_run(person, mark),
+        **run,
     }

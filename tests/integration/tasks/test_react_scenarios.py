@@ -170,9 +170,7 @@ async def test_forms_by_json_schema(scene: Scene) -> None:
 async def _until_waiting(talk, run_id):  # type: ignore[no-untyped-def]
     from kosmos.tasks import runs
 
-    stream = runs.follow_run(
-        talk.scene.bench, talk.scene.owner, talk.session.id, run_id, patient=False
-    )
+    stream = runs.follow_run(talk.scene.bench, talk.scene.owner, talk.session.id, run_id, patient=False)
     async for event in stream:
         if event is not None:
             yield event

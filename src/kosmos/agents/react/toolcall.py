@@ -40,6 +40,9 @@ async def call_tool(state: AgentState, kit: Kit) -> dict[str, Any]:
         return _note(
             state, kit, _failed(identity, name, given, problem, digest=review.digest, refused=refused)
         )
+    granted = kit.toolbox.tools[name].labels.get("granted")
+    if review.needs_approval and granted is not None:
+        arguments = granted(arguments)
     return _note(state, kit, *await _run(kit, identity, name, arguments, given, review))
 
 
