@@ -21,6 +21,7 @@ from kosmos.cli import (
     evaluating_chunking,
     instance,
     jobs,
+    knowledge_mcp,
     models,
     os_mcp,
     reading,
@@ -62,6 +63,7 @@ chatting.register(app)
 app.add_typer(chatting.group, name="sessions")
 app.add_typer(approvals.group, name="approvals")
 app.add_typer(tools.group, name="tools")
+app.command()(knowledge_mcp.mcp)
 instance.register(app)
 app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")
