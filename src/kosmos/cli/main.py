@@ -11,6 +11,7 @@ from kosmos.cli import (
     accounts,
     agents,
     approvals,
+    bridging,
     chatting,
     chunks,
     costs,
@@ -64,6 +65,7 @@ app.add_typer(chatting.group, name="sessions")
 app.add_typer(approvals.group, name="approvals")
 app.add_typer(tools.group, name="tools")
 app.command()(knowledge_mcp.mcp)
+app.command("watch-cluster")(bridging.watch_cluster)
 instance.register(app)
 app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")
