@@ -30,6 +30,7 @@ from kosmos.net import Limits as FetchLimits
 from kosmos.retrieval.cross_encoder import CrossEncoder
 from kosmos.store.opening import open_store
 from kosmos.tasks.agents import add_shipped_agents
+from kosmos.tasks.summary_stores import RedisSummaries
 from kosmos.tasks.workbench import Workbench
 from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import SearchEngine, WebSearch
@@ -80,6 +81,7 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         bench = await _with_encoder(settings, bench)
         if settings.redis_url is not None:
             bench.waker.add(_redis_listener(settings.redis_url))
+            bench = replace(bench, summaries=RedisSummaries(settings.redis_url, clock))
         await _welcome(settings, bench)
         yield App(settings=settings, bench=bench, box=bench.box)
     finally:

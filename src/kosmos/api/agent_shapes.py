@@ -6,16 +6,20 @@ from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, StringConstraints
 
+from kosmos.agents.literature.intents import Intent
+from kosmos.agents.literature.limits import DIRECT_CONTENT_THRESHOLD
 from kosmos.api.shapes import CitationOut, Form, Shape, SpaceId
 from kosmos.domain.agents import Agent, Language, Workflow
 from kosmos.domain.events import EventType
 from kosmos.domain.jobs import Spent
 from kosmos.domain.sessions import MessageRole, MessageType, RunStatus, SessionOrigin
 from kosmos.tasks.agents import form_values
+from kosmos.tasks.literature_wishes import MAX_DOCUMENTS, LiteratureWish, RecallWish
 from kosmos.tasks.run_models import ModelWish
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tools.web_search import SearchEngine
 
+DocumentId = Annotated[str, StringConstraints(max_length=120)]
 Names = Annotated[list[Annotated[str, StringConstraints(max_length=120)]], Field(max_length=100)]
 
 
@@ -179,6 +183,7 @@ class RunAnswerOut(Shape):
     strategy: str
     usage: Mapping[str, Any]
     run_id: str
+    details: Mapping[str, Any] = Field(default={}, description="What a workflow chose on the way, and why.")
 
 
 class RunIn(Form):
@@ -194,6 +199,24 @@ class RunIn(Form):
     max_context_tokens: int | None = None
     search_engine: SearchEngine | None = None
     search_engine_api_key: SecretStr | None = None
+    doc_ids: list[DocumentId] = Field(
+        default=[], max_length=MAX_DOCUMENTS, description="Documents to work on (literature)."
+    )
+    content: str = Field(default="", description="A text to work on in place of documents (literature).")
+    mode_type: Intent | None = Field(default=None, description="What is wanted, where it is known.")
+    refresh_summary_cache: bool = Field(default=False, description="Make all summaries anew.")
+    enable_web_search: bool = Field(default=False, description="Search the web in plain talk (literature).")
+    direct_content_threshold: float = Field(
+        default=DIRECT_CONTENT_THRESHOLD, gt=0, le=1, description="Share of the window for one document."
+    )
+    recall_api_url: str | None = Field(
+        default=None, max_length=2000, description="Another server's recall API, in place of this one."
+    )
+    recall_api_key: SecretStr | None = None
+    recall_top_n: int = Field(default=10, ge=1, le=100)
+    recall_similarity_threshold: float = Field(default=0.2, ge=0, le=1, allow_inf_nan=False)
+    recall_vector_similarity_weight: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
+    recall_use_rerank: bool = False
 
     def wish(self) -> RunWish:
         """What is wanted."""
@@ -209,6 +232,26 @@ class RunIn(Form):
             self.space_ids,
             self.search_engine,
             _open(self.search_engine_api_key),
+            literature=self._literature(),
+        )
+
+    def _literature(self) -> LiteratureWish:
+        recall = RecallWish(
+            api_url=self.recall_api_url,
+            api_key=_open(self.recall_api_key),
+            top_n=self.recall_top_n,
+            similarity_threshold=self.recall_similarity_threshold,
+            vector_similarity_weight=self.recall_vector_similarity_weight,
+            use_rerank=self.recall_use_rerank,
+        )
+        return LiteratureWish(
+            doc_ids=tuple(self.doc_ids),
+            content=self.content,
+            mode_type=self.mode_type,
+            refresh_summary_cache=self.refresh_summary_cache,
+            web_search=self.enable_web_search,
+            direct_content_threshold=self.direct_content_threshold,
+            recall=recall,
         )
 
 

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from kosmos.db.tables import metadata
-from kosmos.db.types import ID, JSON, UtcDateTime
+from kosmos.db.types import ID, JSON, JSON_OR_NULL, UtcDateTime
 
 _OPEN = sa.text("status IN ('RUNNING', 'WAITING')")
 
@@ -130,4 +130,17 @@ approval = sa.Table(
     _moment("used_at", nullable=True),
     sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REFUSED', 'USED', 'EXPIRED')", name="status"),
     sa.Index("ix_approval_owner_id", "owner_id", "id"),
+)
+
+# Summaries of documents that may be made again at any time. While one is being made it is claimed.
+summary_cache = sa.Table(
+    "summary_cache",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    _refers("document_id", "document.id"),
+    sa.Column("summary", JSON_OR_NULL),
+    _moment("made_at", nullable=True),
+    sa.Column("expires_at", UtcDateTime(), index=True),
+    sa.Column("claimed_by", sa.String(160)),
+    _moment("claimed_until", nullable=True),
 )

@@ -123,3 +123,4 @@ class Answer:
     usage: Mapping[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     removed: tuple[str, ...] = ()  # markers of the model that pointed nowhere
+    details: Mapping[str, Any] = field(default_factory=dict)  # what a workflow chose on the way, and why

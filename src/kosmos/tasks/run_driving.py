@@ -8,6 +8,7 @@ from typing import Any
 
 from kosmos.agents.extractive import STRATEGY as EXTRACTIVE
 from kosmos.agents.extractive import answer_extractively
+from kosmos.agents.literature.pipeline import LiteratureRun
 from kosmos.agents.loop import STRATEGY as LOOP
 from kosmos.agents.loop import Assignment, LoopRun
 from kosmos.agents.react.run import STRATEGY as REACT
@@ -37,6 +38,8 @@ from kosmos.sessions.history import Stage, history_for
 from kosmos.sessions.titles import clean_title, title_prompt
 from kosmos.tasks.asking import likeness_of
 from kosmos.tasks.knowledge_desk import KnowledgeDesk
+from kosmos.tasks.run_literature import STRATEGY as LITERATURE
+from kosmos.tasks.run_literature import Setting, answer_of, open_literature
 from kosmos.tasks.run_models import window_of
 from kosmos.tasks.run_past import Past, fence_of, kept_references, look_back, open_sources
 from kosmos.tasks.run_reacting import react_events
@@ -48,6 +51,7 @@ from kosmos.tools.registry import choose_tools
 from kosmos.tools.web_search import WebSearch, web_search_tool
 
 EXTRACT_DEPTH = 8
+DEEPER = 100  # results looked through for those of some documents
 # Options of an agent that are ours; all others go to the provider.
 OWN_OPTIONS = frozenset({"retrieve", "max_context_tokens", "title", "structured"})
 
@@ -64,7 +68,7 @@ class Drive:
     wish: RunWish
     models: Sequence[Model] = ()
     past: Past = field(default_factory=Past)
-    loop: LoopRun | ReactRun | None = None
+    loop: LoopRun | ReactRun | LiteratureRun | None = None
     answer: Answer | None = None
     spent: Spent = field(default_factory=Spent)  # beside the loop
     last_number: int = 0
@@ -98,7 +102,7 @@ class Drive:
             async for event in react_events(self, desk):
                 yield event
             return
-        strategy = REACT if self.reacts else LOOP if self.models else EXTRACTIVE
+        strategy = self._strategy()
         model = self.models[0].credential.model if self.models else None
         yield Event(
             EventType.RUN_START,
@@ -110,17 +114,27 @@ class Drive:
                 "strategy": strategy,
             },
         )
-        if self.reacts:
-            steps = react_events(self, desk)
-        else:
-            steps = self._by_loop(desk) if self.models else self._by_extracts(desk)
-        async with aclosing(steps):
-            async for event in steps:
+        steps = {REACT: lambda: react_events(self, desk), LITERATURE: lambda: self._by_literature(desk)}
+        steps |= {LOOP: lambda: self._by_loop(desk), EXTRACTIVE: lambda: self._by_extracts(desk)}
+        work = steps[strategy]()
+        async with aclosing(work):
+            async for event in work:
                 yield event
+
+    def _strategy(self) -> str:
+        """How the answer is made: as the agent says, and without a model by quotes."""
+        if self.reacts:
+            return REACT
+        if not self.models:
+            return EXTRACTIVE
+        return LITERATURE if self.agent.workflow is Workflow.LITERATURE else LOOP
 
     async def _by_extracts(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
         """Without a model: quotes, through the same events."""
         hits = await desk.hits(self.wish.question, k=EXTRACT_DEPTH)
+        if only := self.wish.literature.doc_ids:
+            deeper = await desk.hits(self.wish.question, k=DEEPER)
+            hits = [hit for hit in deeper if hit.document_id in only][:EXTRACT_DEPTH]
         passages = await desk.passages(hits)
         unhidden = {item.chunk_id for item in passages if item.exact is None}
         versions = {item.document_id: item.version for item in passages}
@@ -165,6 +179,26 @@ class Drive:
             answer = Answer(
                 cited.answer, cited.citations, LOOP, self.run.id, usage, cited.claims, cited.removed
             )
+            for event in self.conclude(answer):
+                yield event
+
+    async def _by_literature(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
+        window = window_of(self.agent, self.wish.model, self.models)
+        async for event in self._look_back(window):
+            yield event
+        sources = open_sources(self.past, self.session.id, desk)
+        options = {k: v for k, v in self.agent.chat_options.items() if k not in OWN_OPTIONS}
+        setting = Setting(
+            desk, self.agent, self.session, self.wish, self.models, self.past.messages, window, options
+        )
+        tools = self.tools(desk)
+        run = await open_literature(setting, sources, self.ask_model, tools=tools, post=self._post)
+        self.loop = run
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                yield event
+        self.last_number = sources.next_number - 1
+        if (answer := answer_of(run, self.run.id, self.total)) is not None:
             for event in self.conclude(answer):
                 yield event
 

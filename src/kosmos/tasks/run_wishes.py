@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from kosmos.domain.sessions import Message
 from kosmos.domain.values import storable
 from kosmos.errors import InvalidInput, TooLarge
+from kosmos.tasks.literature_wishes import LiteratureWish
 from kosmos.tasks.run_models import ModelWish
 from kosmos.tools.web_search import SearchEngine
 
@@ -26,6 +27,7 @@ class RunWish:
     search_engine_api_key: str | None = field(default=None, repr=False)
     history: Sequence[Message] | None = None
     instructions: str = ""
+    literature: LiteratureWish = field(default_factory=LiteratureWish)
 
     def check(self) -> None:
         """Refuse what cannot be asked."""
@@ -39,3 +41,4 @@ class RunWish:
         if not storable(self.question):
             raise InvalidInput("The question contains U+0000 or half a surrogate pair.", remedy="Remove it.")
         self.model.check()
+        self.literature.check()

@@ -34,6 +34,7 @@ from kosmos.errors import (
 )
 from kosmos.sessions.live import LiveRun
 from kosmos.sessions.titles import first_title
+from kosmos.tasks.literature import find_documents
 from kosmos.tasks.run_closing import bury_run, close_run, park_run
 from kosmos.tasks.run_driving import Drive, spaces_of
 from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
@@ -55,6 +56,9 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
         for space_id in wish.space_ids or ():
             await require_space(conn, who, space_id)
         agent = await agent_of(conn, session)
+    wish.literature.check_for(agent)
+    if wish.literature.doc_ids:
+        await find_documents(bench, who, wish.literature.doc_ids, spaces_of(agent, wish))
     models = await models_of(bench, who, agent, wish.model, space_ids=spaces_of(agent, wish))
     run = _new_run(bench, session)
     async with bench.db.write() as conn:

@@ -20,6 +20,7 @@ from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
 from kosmos.tasks.navigating import SourceCache
 from kosmos.tasks.run_hall import RunHall
+from kosmos.tasks.summary_stores import RedisSummaries
 from kosmos.tools.contract import Tool
 from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import WebSearch
@@ -50,6 +51,7 @@ class Workbench:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)  # of runs of the graph
     mcp: McpPool = field(default_factory=lambda: McpPool(Path("/nonexistent"), Path("/nonexistent")))
     ops_tools: Sequence[Tool] = ()  # that the graph may call beside those over documents
+    summaries: RedisSummaries | None = None  # None: those of the database
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
@@ -60,6 +62,8 @@ class Workbench:
         await self.runs.close()
         await self.mcp.close()
         await self.checkpoints.close()
+        if self.summaries is not None:
+            await self.summaries.close()
         if self.encoder is not None:
             await self.encoder.close()
         await self.encoders.close()

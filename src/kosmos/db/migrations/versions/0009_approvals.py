@@ -6,7 +6,7 @@ from alembic import op
 from kosmos.db.types import ID, JSON, UtcDateTime
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 
