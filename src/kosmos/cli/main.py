@@ -25,6 +25,7 @@ from kosmos.cli import (
     knowledge_mcp,
     models,
     os_mcp,
+    papers,
     reading,
     searching,
     space_settings,
@@ -66,6 +67,7 @@ app.add_typer(approvals.group, name="approvals")
 app.add_typer(tools.group, name="tools")
 app.command()(knowledge_mcp.mcp)
 app.command("watch-cluster")(bridging.watch_cluster)
+app.add_typer(papers.group, name="papers")
 instance.register(app)
 app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")

@@ -53,6 +53,11 @@ class _Printed:
             call = " ".join(payload["argv"] or [payload["tool"], json.dumps(payload["arguments"])])
             self._note(f"{payload['level']}: {call}")
             self._note(f"allow exactly this with: kosmos approvals approve {payload['approval_id']}")
+        elif kind in ("doc_summary_complete", "doc_summary_error"):
+            what = payload.get("error") or ("was there already" if payload["cached"] else "summarised")
+            self._note(f"{payload['done']} of {payload['total']}: {payload['title']}: {what}")
+        elif kind == "node_error":
+            self._note(f"{payload['node']}: {payload['error']}")
         elif kind == "citation_removed":
             self._note(f"the model cited [{payload['marker']}], which does not exist")
         elif kind == "error":

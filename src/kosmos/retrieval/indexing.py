@@ -7,6 +7,7 @@ from typing import Any
 from kosmos.domain.blocks import without_comments
 from kosmos.domain.chunks import Chunk, ChunkType
 from kosmos.domain.documents import Document
+from kosmos.domain.papers import load_facts
 from kosmos.retrieval.bm25 import document_vector
 from kosmos.retrieval.conditions import instant, tags_of
 from kosmos.retrieval.languages import language_of
@@ -105,6 +106,14 @@ def heading_path(chunk: Chunk, by_id: Mapping[str, Chunk]) -> list[str]:
     return path
 
 
+def is_searchable(chunk: Chunk, listed: tuple[int, int] | None) -> bool:
+    """Whether a chunk shall be found: front matter is not read by people, and the reference list of a
+    paper holds the words of other papers."""
+    if listed is not None and listed[0] <= chunk.start_line <= chunk.end_line <= listed[1]:
+        return False
+    return bool(chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter"))
+
+
 PATH = " > "
 
 
@@ -117,6 +126,7 @@ class _Tree:
     children: Mapping[str | None, list[str]]
     places: Mapping[str, int]
     shared: Mapping[str, Any]
+    listed: tuple[int, int] | None  # the lines of a paper's reference list
 
     @classmethod
     def of(cls, document: Document, chunks: Sequence[Chunk]) -> "_Tree":
@@ -124,7 +134,8 @@ class _Tree:
         for chunk in chunks:
             children.setdefault(chunk.parent_id, []).append(chunk.id)
         places = {pk: place for group in children.values() for place, pk in enumerate(group)}
-        return cls(document, {c.id: c for c in chunks}, children, places, _shared_fields(document, chunks))
+        shared, listed = _shared_fields(document, chunks), load_facts(document.metadata).bibliography
+        return cls(document, {c.id: c for c in chunks}, children, places, shared, listed)
 
     def beside(self, chunk: Chunk, step: int) -> str:
         """The chunk so many places further among those of the same parent."""
@@ -191,7 +202,7 @@ def _fields(tree: _Tree, chunk: Chunk, shown: str) -> dict[str, Any]:
         "page": chunk.metadata.get("page"),
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
-        "indexed": bool(chunk.metadata.get("indexed", chunk.metadata.get("kind") != "front_matter")),
+        "indexed": is_searchable(chunk, tree.listed),
     }
     return fields | {FIGURES: shown} if shown else fields
 

@@ -1,5 +1,6 @@
 """`document_processing`: the original becomes canonical text, with its figures beside it."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +12,12 @@ from kosmos.chunking.redaction import shown_values
 from kosmos.db import assets, jobs, versions
 from kosmos.domain.assets import AnalysisStatus, Asset, asset_id
 from kosmos.domain.credentials import Credential, CredentialType
-from kosmos.domain.documents import Document, DocumentStatus, DocumentVersion
+from kosmos.domain.documents import Canonical, Document, DocumentStatus, DocumentVersion
 from kosmos.domain.hints import Hints
 from kosmos.domain.jobs import Job, NewJob, OnFailure
+from kosmos.domain.papers import KEY, dump_facts
 from kosmos.ingest.limits import Converted
+from kosmos.ingest.papers import find_facts
 from kosmos.jobs.creation import create_jobs
 from kosmos.jobs.registry import Registry
 from kosmos.jobs.run import Run
@@ -44,6 +47,7 @@ async def process_document(bench: Workbench, run: Run) -> Result:
         kinds = (await settings_of(conn, document.space_id)).hidden_kinds
     found = _assets(run, document, version, converted, analysed=viewer is not None)
     changes = _columns(converted, text, extract)
+    changes["metadata"] |= await asyncio.to_thread(_about_paper, converted.canonical)
     lines = changes["line_count"]
     progress = {"current_line": lines, "total_lines": lines, "generation": version.generation}
     async with run.batch(progress) as conn:
@@ -77,6 +81,12 @@ def _columns(converted: Converted, text: bytes, extract: bytes | None) -> dict[s
         "title": converted.canonical.title[:500],
         "metadata": dict(converted.canonical.metadata),
     }
+
+
+def _about_paper(canonical: Canonical) -> dict[str, Any]:
+    """What a paper says about itself; nothing for other texts."""
+    facts = find_facts(canonical.text, canonical.title[:500], canonical.metadata)
+    return {KEY: dump_facts(facts)} if facts else {}
 
 
 def _assets(

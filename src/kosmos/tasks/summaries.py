@@ -99,7 +99,7 @@ class SharedSummaries:
         if key not in kept:
             return None
         value, made_at = kept[key]
-        old = self.since is not None and made_at < self.since
+        old = self.since is not None and made_at <= self.since
         return None if old or value.get("recipe") != self.recipe else _condensed(value)
 
     @asynccontextmanager

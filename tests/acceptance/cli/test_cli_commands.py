@@ -26,6 +26,24 @@ The blue pump must be oiled every 40 days.
 
 叶子证书每九十天轮换一次，由正式值班操作。
 """
+PAPER = """# The depth of tidal channels
+
+Mara Lindqvist, Chen Wei
+
+Published 2021, doi:10.5555/depth.2021
+
+## Abstract
+
+We measure the depth of tidal channels with a new gauge.
+
+## Results
+
+The deviation fell to 3.5 millimetres.
+
+## References
+
+[1] A. Referee. The zebra catalogue. 1999.
+"""
 Results = dict[str, Any]
 
 
@@ -209,6 +227,24 @@ def _encoders(kosmos: Kosmos, double: str) -> Results:
     }
 
 
+def _papers(kosmos: Kosmos) -> Results:
+    """Papers in a home without any model."""
+    quick, file = replace(kosmos, quick=True), kosmos.home.with_name("depth.md")
+    file.write_text(PAPER)
+    return {
+        "papers add": quick.json("papers", "add", file),
+        "papers list": quick.json("papers", "list"),
+        "papers export": quick.json("papers", "export", "depth.md"),
+        "papers for people": quick.run("papers", "export"),
+        "papers ask": quick.json("papers", "ask", "How far did the deviation fall?", "--paper", "depth.md"),
+        "papers summarize": quick.json("papers", "summarize", "depth.md", "--request", "deviation"),
+        "papers survey": quick.json("papers", "survey", "--chinese"),
+        "papers review": quick.json("papers", "review", "depth.md", "--request", "the new gauge"),
+        "papers refused": quick.run("papers", "review", "nothing.md"),
+        "search for references": quick.json("search", "zebra catalogue"),
+    }
+
+
 def _agents(kosmos: Kosmos, folder: Path) -> Results:
     """Agents and talks with them, in a home without any model."""
     quick = replace(kosmos, quick=True)
@@ -296,6 +332,7 @@ def results(
             pool.submit(_sites, kosmos.home.with_name("sites"), site),
             pool.submit(_evaluation, replace(kosmos, quick=True), tmp_path_factory.mktemp("set")),
             pool.submit(_agents, Kosmos(kosmos.home.with_name("agents")), folder),
+            pool.submit(_papers, Kosmos(kosmos.home.with_name("papers"))),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")
@@ -391,6 +428,18 @@ def test_agents(results: Results) -> None:
     assert "one of them" in check_refusal(results["agents refused"], 2)
     names = [item["name"] for item in results["agents list"]]
     assert sorted(names) == ["copy", "knowledge assistant", "kubernetes operator", "literature assistant"]
+
+
+def test_papers(results: Results) -> None:
+    (row,) = results["papers list"]
+    assert (row["authors"], row["year"]) == (["Mara Lindqvist", "Chen Wei"], 2021)
+    assert row["doi"] == "10.5555/depth.2021"
+    assert "@article{lindqvist2021depth," in results["papers export"]["bibtex"]
+    assert results["papers for people"].stdout == results["papers export"]["bibtex"]
+    assert "3.5 millimetres" in results["papers ask"]["answer"]
+    assert results["papers review"]["strategy"] == "extractive"
+    assert "nothing.md" in check_refusal(results["papers refused"], 1)
+    assert results["search for references"] == []
 
 
 def test_talks(results: Results) -> None:

@@ -33,7 +33,7 @@ NAMES = (
     "document_condensed_summary",
 )
 _BEGINS = {
-    load_prompt(name).text.split("{{", 1)[0][:80]: name.rsplit("_", 1)[0]
+    load_prompt(name).text.split("{{", 1)[0][:400]: name.rsplit("_", 1)[0]
     for name in prompt_names()
     if name.rsplit("_", 1)[0] in NAMES
 }
@@ -98,7 +98,9 @@ def cite_first(body: Body) -> str:
 class Reader:
     """A scripted model. `says` takes the place of usual answers, by prompt; `asked` are the prompts so far."""
 
-    def __init__(self, intent: Intent = Intent.LITERATURE_QA, **says: Callable[[Body], Reply | str] | str) -> None:
+    def __init__(
+        self, intent: Intent = Intent.LITERATURE_QA, **says: Callable[[Body], Reply | str] | str
+    ) -> None:
         self.intent = intent
         self.says = says
         self.asked: list[str] = []

@@ -48,7 +48,9 @@ async def test_the_matrix(scene: Scene, intent: Intent, situation: str, strategy
     reader = Reader(intent)
     async with ModelServer(reader) as server:
         talk = await literature_talk(scene, server)
-        events = await talk.ask("What about it?", **wish(doc_ids=tuple(ids), mode_type=intent if named else None))
+        events = await talk.ask(
+            "What about it?", **wish(doc_ids=tuple(ids), mode_type=intent if named else None)
+        )
     answer = final(events)
     told = answer["details"]
     assert answer["strategy"] == told["strategy"] == strategy
