@@ -17,8 +17,11 @@ from kosmos.api import (
     crawls,
     credentials,
     documents,
+    evaluations,
     jobs,
+    markdown,
     openai,
+    page,
     people,
     problems,
     reading,
@@ -50,6 +53,8 @@ _ROUTERS = (
     sessions.router,
     runs.router,
     approvals.router,
+    markdown.router,
+    evaluations.router,
 )
 
 
@@ -93,6 +98,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     for router in _ROUTERS:
         api.include_router(router, prefix=API, responses=PROBLEMS)
     api.include_router(openai.router, responses=PROBLEMS)
+    api.include_router(page.router)
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)
     return api

@@ -1,6 +1,7 @@
 """What routes receive: the open application and who is calling."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -8,9 +9,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from kosmos.accounts.tokens import authenticate
 from kosmos.app import App
 from kosmos.domain.accounts import Principal
-from kosmos.errors import Unauthenticated
+from kosmos.errors import Forbidden, Unauthenticated
 
 _bearer = HTTPBearer(auto_error=False, description="An API token: `kosmos tokens create NAME`")
+_READING = {"GET", "HEAD"}
 
 
 def _app(request: Request) -> App:
@@ -18,14 +20,40 @@ def _app(request: Request) -> App:
     return app
 
 
+def cookie_name(app: App) -> str:
+    """The cookie of the page. Cookies know no ports, so that two servers of a machine need two names."""
+    return f"kosmos_{app.settings.port}"
+
+
+def refuse_cross_site(request: Request) -> None:
+    """Let only the page itself use a cookie: browsers say from where a request comes."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    reading = request.method in _READING
+    if site is not None:
+        allowed = own and (site == "same-origin" or (site == "none" and reading))
+    else:
+        allowed = own and (origin is not None or reading)
+    if not allowed:
+        raise Forbidden(
+            "The request comes from another site.", remedy="Use the page itself, or send a token as a header."
+        )
+
+
 async def _caller(
+    request: Request,
     app: Annotated[App, Depends(_app)],
     given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Principal:
-    if given is None:
+    text = given.credentials if given else None
+    if text is None and "authorization" not in request.headers:
+        text = request.cookies.get(cookie_name(app))
+        if text is not None:
+            refuse_cross_site(request)
+    if text is None:
         raise Unauthenticated(remedy="Send it as: Authorization: Bearer kosmos_…")
     async with app.bench.db.read() as conn:
-        return await authenticate(conn, given.credentials, app.bench.clock())
+        return await authenticate(conn, text, app.bench.clock())
 
 
 TheApp = Annotated[App, Depends(_app)]

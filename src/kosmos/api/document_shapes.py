@@ -1,6 +1,7 @@
 """The forms in which documents, their parts and their lines leave over HTTP."""
 
 from collections import Counter
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -26,6 +27,15 @@ class AddedOut(Shape):
     def of(cls, added: Added) -> "AddedOut":
         """From what adding gave."""
         return cls.model_validate(added)
+
+
+class AddressIn(Form):
+    """A page or file of the web to add."""
+
+    url: str = Field(min_length=1, max_length=2000, examples=["https://kubernetes.io/docs/concepts/"])
+    producer: Literal["structure", "indexer"] | None = Field(
+        default=None, description="Who finds the chunks. Default: as the space is set."
+    )
 
 
 class RefusedOut(Shape):

@@ -6,11 +6,19 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from kosmos.api.callers import After, Caller, Id, Limit, TheApp
-from kosmos.api.document_shapes import AddedOut, AssetOut, ChunkOut, OverviewOut, RefusedOut, UploadedOut
+from kosmos.api.document_shapes import (
+    AddedOut,
+    AddressIn,
+    AssetOut,
+    ChunkOut,
+    OverviewOut,
+    RefusedOut,
+    UploadedOut,
+)
 from kosmos.api.downloads import BYTES, give_out
 from kosmos.api.shapes import DocumentOut, Page
 from kosmos.api.uploads import BODY, receive_files
-from kosmos.tasks import documents, downloading, overview, uploading
+from kosmos.tasks import documents, downloading, fetching, overview, uploading
 
 router = APIRouter(tags=["documents"])
 Filename = Annotated[
@@ -60,6 +68,12 @@ async def upload_documents(
         added=[AddedOut.of(item) for item in done.added],
         refused=[RefusedOut.model_validate(item) for item in done.refused],
     )
+
+
+@router.post("/spaces/{space_id}/addresses", status_code=201)
+async def add_address(app: TheApp, who: Caller, space_id: Id, form: AddressIn) -> AddedOut:
+    """Fetch a page or file of the web and add it. Editors only."""
+    return AddedOut.of(await fetching.add_url(app.bench, who, space_id, form.url, producer=form.producer))
 
 
 @router.get("/documents/{document_id}")

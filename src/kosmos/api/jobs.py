@@ -21,6 +21,7 @@ from kosmos.api.job_shapes import (
 from kosmos.api.shapes import Page
 from kosmos.domain.jobs import JobEvent
 from kosmos.tasks import jobs
+from kosmos.tasks.job_changes import JobChange, follow_jobs_of
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 MAX_SEQUENCE = 2**63 - 1
@@ -47,6 +48,33 @@ async def estimate_job(app: TheApp, who: Caller, form: JobIn) -> EstimatedJobOut
     """What a job would take, with all its checks; it is not made."""
     estimate, hints = await jobs.estimate_job(app.bench, who, form.request())
     return EstimatedJobOut(estimate=EstimateOut.model_validate(estimate), hints=list(hints))
+
+
+@router.get("/events", response_class=StreamingResponse)
+async def all_job_events(
+    app: TheApp,
+    who: Caller,
+    after: Annotated[int | None, Query(ge=0, le=MAX_SEQUENCE, description="The last id seen.")] = None,
+    last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
+) -> StreamingResponse:
+    """All jobs of your spaces as server-sent events: each `job` is one as it is now, after a change.
+
+    The first event, `open`, has the id to go on from. Reconnect with `Last-Event-ID` (or `after`).
+    """
+    start = int(last_event_id) if last_event_id else after
+    lines = _changes(follow_jobs_of(app.bench, who, after=start))
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _changes(changes: AsyncIterator[JobChange | None]) -> AsyncIterator[str]:
+    async for change in changes:
+        if change is None:
+            yield ": still here\n\n"
+        elif change.job is None:
+            yield f"id: {change.sequence}\nevent: open\ndata: {{}}\n\n"
+        else:
+            body = JobOut.model_validate(change.job).model_dump_json()
+            yield f"id: {change.sequence}\nevent: job\ndata: {body}\n\n"
 
 
 @router.get("/{job_id}")

@@ -1,5 +1,7 @@
 """`kosmos eval chunking`: how good chunks are, in numbers that can be compared with others."""
 
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,16 +28,19 @@ def eval_chunking(
     as_json: AsJson = False,
 ) -> None:
     """Compare chunkers: recall, precision and IoU of the best pieces, and the tokens a model takes."""
+    from kosmos.config import load_settings
     from kosmos.eval.chunking import read_chunking_set
     from kosmos.eval.chunking_answers import read_answers
     from kosmos.eval.chunking_cuts import cut_all, routes_with
     from kosmos.eval.chunking_encoder import open_encoder
     from kosmos.eval.chunking_run import compare
+    from kosmos.eval.results import keep_result
 
     data = read_chunking_set(folder)
     routes = routes_with(open_encoder(encoder) if encoder else None)
     cuts, missing = cut_all(data.corpora, read_answers(answers))
     report = compare(data, cuts, routes, k=k, missing=missing)
+    keep_result(load_settings().home / "evals", f"chunking {folder.name}", asdict(report), datetime.now(UTC))
     show(report, as_json, lambda: _show_report(report))
 
 

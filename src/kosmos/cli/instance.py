@@ -10,7 +10,7 @@ import typer
 
 from kosmos.cli.output import AsJson, console, show
 from kosmos.cli.session import with_app
-from kosmos.errors import Conflict
+from kosmos.errors import Conflict, Forbidden, Unauthenticated
 
 if TYPE_CHECKING:
     from kosmos.app import App
@@ -55,7 +55,7 @@ def serve(
     host: Annotated[str | None, typer.Option("--host", help="Address to bind to.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port to bind to.")] = None,
 ) -> None:
-    """Serve the HTTP API. Every request needs a token."""
+    """Serve the page and the HTTP API. Open the page by the link that is printed; it signs in once."""
     import uvicorn
 
     from kosmos.app import open_app
@@ -66,13 +66,13 @@ def serve(
     settings = load_settings(**given)
     configure_logging(settings.log_level, settings.log_format)
 
-    async def try_out() -> None:
+    async def try_out() -> str:
         await _check_port(settings.host, settings.port)
-        async with open_app(settings):
-            pass
+        async with open_app(settings) as app:
+            return await _link(app)
 
     # What keeps Kosmos from starting is said here in a sentence; the server would log a traceback.
-    asyncio.run(try_out())
+    link = asyncio.run(try_out())
     # By name: the rooms of one row know nothing of each other.
     config = uvicorn.Config(
         "kosmos.api.application:from_environment",
@@ -90,8 +90,22 @@ def serve(
             await super().startup(sockets)
             url = f"http://{settings.host}:{settings.port}"
             sys.stderr.write(f"Kosmos at {url} (token in {settings.token_file})\n")
+            if link:
+                sys.stderr.write(f"Open the page, once: {url}/#link={link}\n")
 
     Server(config).run()
+
+
+async def _link(app: "App") -> str:
+    """A code for the local user; none where nobody is signed in here."""
+    from kosmos.accounts.links import make_link
+
+    try:
+        who = await app.local_user()
+        async with app.bench.db.write() as conn:
+            return await make_link(conn, who, app.bench.clock())
+    except (Forbidden, Unauthenticated):
+        return ""
 
 
 async def _check_port(host: str, port: int) -> None:
