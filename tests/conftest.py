@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
     for item in items:
         if APART not in item.path.parts:
-            together = item.path.parent if "http" in item.path.parts else item.path
+            together = item.path.parent if {"http", "page"} & {*item.path.parts} else item.path
             item.add_marker(pytest.mark.xdist_group(str(together)))
 
 

@@ -55,6 +55,7 @@ async def all_job_events(
     app: TheApp,
     who: Caller,
     after: Annotated[int | None, Query(ge=0, le=MAX_SEQUENCE, description="The last id seen.")] = None,
+    seconds: Annotated[float | None, Query(ge=0, le=86400, description="End after so long.")] = None,
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> StreamingResponse:
     """All jobs of your spaces as server-sent events: each `job` is one as it is now, after a change.
@@ -62,7 +63,7 @@ async def all_job_events(
     The first event, `open`, has the id to go on from. Reconnect with `Last-Event-ID` (or `after`).
     """
     start = int(last_event_id) if last_event_id else after
-    lines = _changes(follow_jobs_of(app.bench, who, after=start))
+    lines = _changes(follow_jobs_of(app.bench, who, after=start, seconds=seconds))
     return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 

@@ -1,6 +1,7 @@
 """All jobs that somebody may see, followed at once: each change brings the job as it is then."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,9 +26,13 @@ class JobChange:
 
 
 async def follow_jobs_of(
-    bench: Workbench, who: Principal, *, after: int | None = None
+    bench: Workbench, who: Principal, *, after: int | None = None, seconds: float | None = None
 ) -> AsyncIterator[JobChange | None]:
-    """First where the stream stands, then every job that changes; None from time to time when none does."""
+    """First where the stream stands, then every job that changes; None from time to time when none does.
+
+    It ends after so many seconds, or never.
+    """
+    started = time.monotonic()
     spaces, checked = await _spaces(bench, who), bench.clock()
     last = await _start(bench) if after is None else after
     told: dict[str, tuple[datetime, int]] = {}
@@ -48,6 +53,8 @@ async def follow_jobs_of(
         quiet = 0 if news else quiet + 1
         if quiet and quiet % QUIET_POLLS == 0:
             yield None
+        if seconds is not None and time.monotonic() - started >= seconds:
+            return
         if not news:
             await asyncio.sleep(POLL_SECONDS)
 

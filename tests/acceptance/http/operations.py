@@ -19,6 +19,8 @@ _UPLOAD = (
     b"# Notes\n\nA valve.\n\r\n--kosmos--\r\n"
 )
 
+# Streams that would go on for ever.
+ENDING = {"all_job_events": "?seconds=0"}
 # Valid bodies for each operation, JSON or a form of bytes; `{…}` stands for an id of the one whose things
 # are asked for.
 BODIES: dict[str, Sequence[Any]] = {
@@ -50,6 +52,7 @@ BODIES: dict[str, Sequence[Any]] = {
     "get_document": [None],
     "remove_document": [None],
     "upload_documents": [_UPLOAD],
+    "add_address": [{"url": NOBODY}],
     "view_document": [None],
     "get_original": [None],
     "list_assets": [None],
@@ -77,6 +80,7 @@ BODIES: dict[str, Sequence[Any]] = {
     "create_job": [{"type": "indexing", "document_id": "{document_id}"}],
     "estimate_job": [{"type": "indexing", "document_id": "{document_id}"}],
     "get_job": [None],
+    "all_job_events": [None],
     "job_events": [None],
     "pause_job": [None],
     "resume_job": [None],
@@ -109,6 +113,8 @@ BODIES: dict[str, Sequence[Any]] = {
     "decide_approval": [{"approved": False, "reason": "no"}],
     "list_models": [None],
     "chat_completions": [{"model": "{agent_id}", "messages": [{"role": "user", "content": "pump 证书?"}]}],
+    "render_markdown": [{"texts": ["**pump** <b>证书</b>"]}],
+    "list_evaluations": [None],
     "ask": [{"question": "pump 证书?"}, {"question": "pump 证书?", "space_ids": ["{space_id}"]}],
 }
 
@@ -129,7 +135,8 @@ class Operation:
 
     def fill(self, ids: Mapping[str, str]) -> str:
         """The path with real ids."""
-        return self.path.format(**{name: ids[name] for name in self.parameters})
+        path = self.path.format(**{name: ids[name] for name in self.parameters})
+        return path + ENDING.get(self.name, "")
 
     def bodies(self, ids: Mapping[str, str]) -> list[Any]:
         """Valid bodies that name real ids."""

@@ -98,7 +98,7 @@ def test_every_field_with_every_odd_value(world: World, fuzzer: Person, things: 
     bad = [line for item in known for line in _fuzz(fuzzer, item, things, _fields(world, item))]
     assert bad == []
     for operation in known:  # what was taken in can be given out again
-        if operation.method == "GET" and operation.name != "list_users":
+        if operation.method == "GET" and operation.name not in ("list_users", "list_evaluations"):
             assert fuzzer.call("GET", operation.fill(things)).status_code == 200, operation.name
 
 
@@ -107,9 +107,10 @@ def _odd_paths(operation: Operation, things: dict[str, str]) -> Iterator[str]:
     for parameter in operation.parameters:
         yield from (operation.fill({**things, parameter: value}) for value in ODD)
     path = operation.fill(things)
+    path += "&" if "?" in path else "?"
     for item in operation.schema.get("parameters", []):
         if item["in"] == "query":
-            yield from (f"{path}?{item['name']}={value}" for value in (*ODD, "", "-1", "1e9", "9" * 30))
+            yield from (f"{path}{item['name']}={value}" for value in (*ODD, "", "-1", "1e9", "9" * 30))
 
 
 def test_odd_paths_and_queries(world: World, fuzzer: Person, things: dict[str, str]) -> None:

@@ -49,6 +49,7 @@ BY_ROLE: dict[str, tuple[int, int, int]] = {
     "unlink_credential": (403, 403, 204),
     "list_jobs": (200, 200, 200),
     "get_job": (200, 200, 200),
+    "all_job_events": (200, 200, 200),
     "job_events": (200, 200, 200),
     "estimate_job": (403, 200, 200),
     "create_job": (403, 201, 201),
@@ -61,6 +62,7 @@ BY_ROLE: dict[str, tuple[int, int, int]] = {
     "resume_job": (403, 200, 200),
     "cancel_job": (403, 200, 200),
     "upload_documents": (403, 201, 201),
+    "add_address": (403, 502, 502),  # allowed, but nobody listens there
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
@@ -108,6 +110,7 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "ask": (200, 200, 200),
     "list_jobs": (200, 200, 200),
     "get_job": (200, 200, 200),
+    "all_job_events": (200, 200, 200),
     "job_events": (200, 200, 200),
     "estimate_job": (403, 200, 200),
     "create_job": (403, 201, 201),
@@ -120,6 +123,9 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "resume_job": (403, 200, 200),
     "cancel_job": (403, 200, 200),
     "upload_documents": (403, 201, 201),
+    "add_address": (403, 502, 502),
+    "render_markdown": (200, 200, 200),
+    "list_evaluations": (403, 403, 403),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
@@ -149,7 +155,11 @@ BY_SCOPE |= {
     "remove_session": (403, 204, 204),
     "remove_agent": (403, 204, 204),
 }
-BY_ADMIN = {"list_users": (403, 403, 200), "create_user": (403, 403, 201)}
+BY_ADMIN = {
+    "list_users": (403, 403, 200),
+    "create_user": (403, 403, 201),
+    "list_evaluations": (403, 403, 200),
+}
 OF_A_SPACE = {"space_id", "document_id", "chunk_id", "asset_id", "job_id", "crawl_id"}
 
 

@@ -16,7 +16,8 @@ OPEN |= {"list_credentials", "add_credential", "search", "retrieval", "ask", "gr
 OPEN |= {"list_jobs", "list_crawls"}
 OPEN |= {"list_agents", "create_agent", "import_agent", "list_sessions", "list_models"}
 OPEN |= {"list_approvals"}
-ADMIN = {"list_users", "create_user"}
+OPEN |= {"render_markdown", "all_job_events"}
+ADMIN = {"list_users", "create_user", "list_evaluations"}
 
 
 def _owned(world: World) -> dict[str, Any]:

@@ -14,8 +14,10 @@ export function svg(tag, props = {}, ...children) {
 
 function fill(element, props, children) {
   for (const [name, value] of Object.entries(props ?? {})) {
-    if (value === false || value === null || value === undefined) continue;
-    if (name === "on") for (const [kind, run] of Object.entries(value)) element.addEventListener(kind, run);
+    if (value === null || value === undefined) continue;
+    if (name.startsWith("aria-")) element.setAttribute(name, value);
+    else if (value === false) continue;
+    else if (name === "on") for (const [kind, run] of Object.entries(value)) element.addEventListener(kind, run);
     else if (name === "data") Object.assign(element.dataset, value);
     else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);

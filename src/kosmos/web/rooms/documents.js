@@ -48,7 +48,7 @@ class KosmosDocuments extends HTMLElement {
       "table",
       { class: "documents" },
       h("caption", { class: "unseen" }, t("documents.of", { space: space.name })),
-      h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, t(`head.${name}`))), h("th", { scope: "col" }, h("span", { class: "unseen" }, t("head.actions"))))),
+      h("thead", {}, h("tr", {}, heads.map((name, at) => h("th", { scope: "col", class: at > 1 ? "n" : null }, t(`head.${name}`))), h("th", { scope: "col" }, h("span", { class: "unseen" }, t("head.actions"))))),
       this.body,
     );
     put(

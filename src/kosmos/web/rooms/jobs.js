@@ -6,6 +6,7 @@ import { compact, cost, duration, moment, number, percent } from "../parts/forma
 import { icon } from "../parts/icons.js";
 import { LongList } from "../parts/list.js";
 import { live } from "../parts/live.js";
+import { nameOf } from "../parts/names.js";
 import { attempt, complain } from "../parts/notes.js";
 import { counted, fraction, pace } from "../parts/progress.js";
 import { address, here, rename } from "../parts/route.js";
@@ -36,6 +37,7 @@ class KosmosJobs extends HTMLElement {
     this.only = { status: given.get("status") ?? "", type: given.get("type") ?? "" };
     this.list = new LongList({ label: t("room.jobs"), rowHeight: () => (narrow.matches ? 92 : 48), draw: (job, row) => this.#row(job, row) });
     this.sort = eachFrame(() => this.#sort());
+    this.redraw = () => this.list.redraw();
     narrow.addEventListener("change", () => this.list.redraw(), { signal: this.#end.signal });
     this.list.element.addEventListener("click", attempt((event) => this.#click(event)));
     live.listen("job", (job) => this.#heard(job), this.#end.signal);
@@ -150,7 +152,7 @@ class KosmosJobs extends HTMLElement {
     const parts = counted(job.progress);
     put(
       row,
-      h("span", { class: "job-name" }, h("strong", {}, named("job", job.type)), job.document_id ? h("a", { href: address("jobs", [], { document: job.document_id }) }, t("jobs.chain")) : null),
+      h("span", { class: "job-name" }, h("strong", {}, named("job", job.type)), job.document_id ? h("a", { href: address("jobs", [], { document: job.document_id }), title: t("jobs.chain") }, nameOf(job.document_id, this.redraw) || "…") : null),
       h("span", { class: `tag ${job.status.toLowerCase()}` }, named("status", job.status)),
       h("span", { class: "job-bar" }, h("progress", { max: 1, value: share ?? 0, "aria-label": `${named("job", job.type)} ${percent(share ?? 0)}` }), h("small", {}, parts && job.status !== "COMPLETED" ? `${compact(parts[0])} / ${compact(parts[1])}` : "")),
       h("span", { class: "job-pace" }, this.#pace(job)),

@@ -16,8 +16,8 @@ export function drawLine(reader, number, text, page, fenced) {
   if (chunk && chunk.id === reader.lit) classes.push("lit");
   if (aim && aim[0] <= number && number <= aim[1]) classes.push("aim");
   if (chunk?.start_line === number) classes.push("starts");
-  const tone = chunk ? (reader.tree.tone.get(chunk.id) ?? 0) : null;
-  const line = h("div", { class: classes.filter(Boolean).join(" "), data: { n: number, ...(tone === null ? {} : { tone }) } }, h("span", {}, pieces(text, reader.marked.get(number))));
+  const tone = chunk ? reader.tree.tone.get(chunk.id) : undefined;
+  const line = h("div", { class: classes.filter(Boolean).join(" "), data: { n: number, ...(tone === undefined ? {} : { tone }) } }, h("span", {}, pieces(text, reader.marked.get(number))));
   made.push(line);
   for (const asset of reader.figures.get(number) ?? []) made.push(figure(asset));
   return made;

@@ -22,18 +22,26 @@ export class DocumentMap {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !height) return;
     const { tree, text } = this.reader;
-    const style = getComputedStyle(this.element);
-    const tones = [0, 1, 2, 3, 4, 5].map((tone) => style.getPropertyValue(`--tone-${tone}`));
+    const tones = [0, 1, 2, 3, 4, 5].map((tone) => this.#colour(`--tone-${tone}`));
+    const bad = this.#colour("--bad");
     this.canvas.width = width;
     this.canvas.height = height;
     const brush = this.canvas.getContext("2d");
     for (const chunk of tree.leaves) {
       const top = ((chunk.start_line - 1) / text.count) * height;
       const size = ((chunk.end_line - chunk.start_line + 1) / text.count) * height;
-      brush.fillStyle = chunk.type === "error" ? style.getPropertyValue("--bad") : tones[tree.tone.get(chunk.id)];
+      brush.fillStyle = chunk.type === "error" ? bad : tones[tree.tone.get(chunk.id)];
       brush.fillRect(0, top, width, Math.max(0.75, size - (size > 3 ? 1 : 0)));
     }
     this.follow();
+  }
+
+  /** A colour of the theme as a canvas can take it. */
+  #colour(name) {
+    this.spot.style.color = `var(${name})`;
+    const found = getComputedStyle(this.spot).color;
+    this.spot.style.color = "";
+    return found;
   }
 
   /** Move the frame to the lines in sight. */

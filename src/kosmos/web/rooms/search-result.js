@@ -52,7 +52,7 @@ function why(hit) {
     h("thead", {}, h("tr", {}, ["route", "rank", "score", "weight", "part"].map((name) => h("th", { scope: "col" }, t(`head.${name}`))))),
     h("tbody", {}, routes.map(([name, route]) => h("tr", {}, cells(name, route)))),
   );
-  const more = hit.explain ? h("pre", {}, JSON.stringify(hit.explain, null, 1)) : null;
+  const more = hit.explain ? h("details", {}, h("summary", {}, t("search.numbers")), h("pre", {}, JSON.stringify(hit.explain, null, 1))) : null;
   return h(
     "details",
     { class: "why" },
