@@ -184,7 +184,7 @@ class Drive:
 
     async def _by_literature(self, desk: KnowledgeDesk) -> AsyncGenerator[Event, None]:
         window = window_of(self.agent, self.wish.model, self.models)
-        async for event in self._look_back(window):
+        async for event in self.look_back(window):
             yield event
         sources = open_sources(self.past, self.session.id, desk)
         options = {k: v for k, v in self.agent.chat_options.items() if k not in OWN_OPTIONS}
