@@ -22,6 +22,7 @@ from kosmos.sandbox.search import search
 Result = dict[str, Any]
 Done = TypeVar("Done")
 NEEDS_APPROVAL = RiskLevel.HIGH
+AT_ONCE = 4  # commands; limits count for each of them
 
 
 class OsCalls:
@@ -35,31 +36,35 @@ class OsCalls:
         self._policy = policy
         self._grants = grants
         self._log = log
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def run_command(
         self, argv: Sequence[str], *, stdin: str = "", approval: str | None = None
     ) -> Result:
         """Run one command in the sandbox."""
         judged = assess(argv)
-        facts = {"argv": list(argv), "risk": judged.level.name, "digest": _digest_of(argv, judged)}
+        given = stdin.encode()
+        name = digest(argv, judged.context, judged.namespace, stdin=given)
+        facts = {"argv": list(argv), "risk": judged.level.name, "digest": name}
 
         def admitted() -> tuple[Any, tuple[str, ...]]:
             found = admit(self._policy.commands, argv)
             self._sandbox.isolation.require()
-            self._approve(judged, facts["digest"], approval)
+            self._approve(judged, name, approval)
             return found
 
         rule, words = await self._guarded("command", facts, admitted)
         command = Command(
             argv=words,
-            stdin=stdin.encode(),
+            stdin=given,
             network=rule.network,
             writable=judged.mutates,
             read=rule.read,
             environment=rule.environment,
         )
         self._log.append("command_started", facts)
-        outcome = await self._finished("command", facts, self._sandbox.run(command))
+        async with self._places:
+            outcome = await self._finished("command", facts, self._sandbox.run(command))
         return _shown(outcome) | {"risk": judged.level.name}
 
     async def read_file(self, path: str, *, offset: int = 0, limit: int | None = None) -> Result:
@@ -130,11 +135,12 @@ class OsCalls:
         argv = file_argv(tool, arguments)
         level = RiskLevel.CRITICAL if tool == "delete_file" else RiskLevel.HIGH
         judged = Assessment(level, "changes files", program=tool, mutates=True)
-        facts = {"argv": list(argv), "risk": level.name, "digest": digest(argv)}
+        name = digest(argv)
+        facts = {"argv": list(argv), "risk": level.name, "digest": name}
 
         def approved() -> None:
             if self._policy.approve_writes:
-                self._approve(judged, facts["digest"], approval)
+                self._approve(judged, name, approval)
 
         await self._guarded(tool, facts, approved)
         self._log.append(f"{tool}_started", facts)
@@ -143,7 +149,7 @@ class OsCalls:
     async def _on_files(self, tool: str, facts: Mapping[str, Any], act: Callable[[], Done]) -> Done:
         return await self._finished(tool, facts, asyncio.to_thread(act))
 
-    def _approve(self, judged: Assessment, name: Any, approval: str | None) -> None:
+    def _approve(self, judged: Assessment, name: str, approval: str | None) -> None:
         if judged.level < NEEDS_APPROVAL:
             return
         if not approval:
@@ -151,7 +157,7 @@ class OsCalls:
                 f"This needs an approval ({judged.level.name}: {judged.reason}). Digest: {name}",
                 remedy="Ask a person, then call again with the approval of exactly this.",
             )
-        self._grants.redeem(approval, str(name))
+        self._grants.redeem(approval, name)
 
     async def _guarded(self, tool: str, facts: Mapping[str, Any], check: Callable[[], Done]) -> Done:
         try:
@@ -169,10 +175,6 @@ class OsCalls:
         ended = {"code": done.code, "ended": done.ended} if isinstance(done, Outcome) else {}
         self._log.append(f"{tool}_done", {**facts, **ended})
         return done
-
-
-def _digest_of(argv: Sequence[str], judged: Assessment) -> str:
-    return digest(argv, judged.context, judged.namespace)
 
 
 def _shown(outcome: Outcome) -> Result:

@@ -9,7 +9,9 @@ from kosmos.risk.words import Options, split_words
 
 _MEDIUM, _HIGH, _CRITICAL = RiskLevel.MEDIUM, RiskLevel.HIGH, RiskLevel.CRITICAL
 _GLOBAL = Options(
-    valued=frozenset({"--config", "--context", "-c", "--host", "-H", "--log-level", "-l"})
+    valued=frozenset(
+        {"--config", "--context", "-c", "--host", "-H", "--log-level", "-l", "--namespace", "-n"}
+    )
     | {"--tlscacert", "--tlscert", "--tlskey"},
     bare=frozenset({"--debug", "-D", "--tls", "--tlsverify", "--version", "-v", "--help", "-h"}),
 )
@@ -67,6 +69,15 @@ def _below(group: str, rest: Sequence[str], inner: Callable[[Sequence[str]], Ass
         return read("prints help")
     if rest[0].startswith("-"):
         return change(f"{group} with an option before its verb is not understood")
+    if group in {"builder", "buildx", "manifest", "trust"} and rest[0] not in {
+        "du",
+        "inspect",
+        "ls",
+        "version",
+    }:
+        return change(f"{group} {rest[0]} changes something or is not understood")
+    if group == "secret" and any(word.startswith("--show") for word in rest):
+        return change("shows secrets")
     if (group, rest[0]) == ("compose", "config"):
         return read("prints the settings with their values", _MEDIUM)
     return _of_verb(rest[0], rest[1:], inner)

@@ -94,6 +94,7 @@ def _tries_out(words: Words, rest: Sequence[str]) -> bool:
     """Whether this is a dry run for sure: the option before `--dry-run` must not take it for its value."""
     if words.last("--dry-run") not in {"", "client", "server"} or words.operands[:1] in _NEVER_DRY:
         return False
+    rest = rest[: rest.index("--")] if "--" in rest else rest
     at = max(at for at, word in enumerate(rest) if word.partition("=")[0] == "--dry-run")
     before = rest[at - 1] if at else ""
     return not before.startswith("-") or "=" in before or before in _SURE_FLAGS

@@ -26,8 +26,7 @@ _PLAIN = (
     "join last locale logname look ls lsb_release lsblk lscpu lsmem lspci lsusb md5sum mpstat nl nproc "
     "numfmt od paste pgrep pidof pinky pr printf ps pwd readlink realpath rev seq sha1sum sha224sum "
     "sha256sum sha384sum sha512sum sleep stat strings sum tac tail test [ tr true tsort tty type uname "
-    "unexpand uptime users vdir vmstat w wc whereis which who whoami zcat zgrep jq pstree findmnt "
-    "dmidecode"
+    "unexpand uptime users vdir vmstat w wc whereis which who whoami zcat zgrep jq pstree findmnt"
 )
 READERS: dict[str, Reader] = {name: Reader() for name in _PLAIN.split(" ")} | {
     "date": Reader("s", ("--set",)),

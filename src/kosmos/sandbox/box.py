@@ -121,9 +121,10 @@ class Sandbox:
 
     def _environment(self, command: Command) -> dict[str, str]:
         # bubblewrap itself gets this too: its own environment can be read inside, in /proc/1/environ.
-        own = {"PATH": PATH, "HOME": self.folder(), "LANG": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
+        # The workspace is no home: a `.kube/config` or `.gitconfig` in it would change what programs do.
+        own = {"PATH": PATH, "HOME": "/tmp", "LANG": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
         if self.isolation.kind is Kind.LANDLOCK:
-            own["TMPDIR"] = self.folder()
+            own |= {"HOME": "/nonexistent", "TMPDIR": self.folder()}
         around = dict(os.environ) if Layer.ENVIRONMENT in self.without else {}
         return around | own | dict(command.environment)
 

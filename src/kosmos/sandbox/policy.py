@@ -79,7 +79,7 @@ def _kubectl(path: str, environment: Mapping[str, str]) -> Rule:
         refused=_KUBECTL_REFUSED,
         network=True,
         read=(config,) if there else (),
-        environment={"KUBECONFIG": config} if there else {},
+        environment={"KUBECONFIG": config if there else os.devnull},
     )
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,16 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def client(root: Path, state: Path) -> AsyncIterator[Client]:
-    calls = open_calls(root, state=state, policy=_policy(), grants_key=KEY)
-    async with Client(build_server(calls)) as made:
-        yield made
+def calls(root: Path, state: Path) -> OsCalls:
+    return open_calls(root, state=state, policy=_policy(), grants_key=KEY)
 
 
-async def _call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
-    result = await client.call_tool(tool, arguments)
+async def _call(served: OsCalls | Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
+    """Call a tool as a client does; whether it failed, and what it said."""
+    if isinstance(served, OsCalls):
+        async with Client(build_server(served)) as client:
+            return await _call(client, tool, **arguments)
+    result = await served.call_tool(tool, arguments)
     text = getattr(result.content[0], "text", "")
     return bool(result.is_error), text if result.is_error else json.loads(text)
 
@@ -82,8 +84,9 @@ def _approval(argv: list[str] | tuple[str, ...], *, minutes: int = 5) -> str:
     return grant(KEY, name, expires=system_clock() + timedelta(minutes=minutes))
 
 
-async def test_the_tools_are_there_and_say_what_they_are(client: Client) -> None:
-    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+async def test_the_tools_are_there_and_say_what_they_are(calls: OsCalls) -> None:
+    async with Client(build_server(calls)) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     reading = {"read_file", "list_files", "search_files", "system_info"}
     assert set(tools) == reading | {"run_command", "write_file", "move_file", "delete_file"}
     assert tools["run_command"].annotations is None
@@ -94,8 +97,8 @@ async def test_the_tools_are_there_and_say_what_they_are(client: Client) -> None
 
 
 @needs_isolation
-async def test_reading_commands_run(client: Client) -> None:
-    failed, said = await _call(client, "run_command", argv=["grep", "泵", "a.txt", "-n"])
+async def test_reading_commands_run(calls: OsCalls) -> None:
+    failed, said = await _call(calls, "run_command", argv=["grep", "泵", "a.txt", "-n"])
     assert not failed
     assert (said["code"], said["stdout"], said["risk"], said["stdout_truncated"]) == (
         0,
@@ -105,13 +108,13 @@ async def test_reading_commands_run(client: Client) -> None:
     )
 
 
-async def test_files_are_read_listed_and_searched(client: Client) -> None:
-    assert (await _call(client, "read_file", path="a.txt"))[1]["content"] == "one\n泵 two\n"
-    assert (await _call(client, "list_files"))[1]["entries"][0]["name"] == "a.txt"
-    hits = (await _call(client, "search_files", text="泵"))[1]
+async def test_files_are_read_listed_and_searched(calls: OsCalls) -> None:
+    assert (await _call(calls, "read_file", path="a.txt"))[1]["content"] == "one\n泵 two\n"
+    assert (await _call(calls, "list_files"))[1]["entries"][0]["name"] == "a.txt"
+    hits = (await _call(calls, "search_files", text="泵"))[1]
     assert hits == {"hits": [{"path": "a.txt", "line": 2, "text": "泵 two"}], "complete": True}
     for path in ("../x", "/etc/passwd"):
-        failed, said = await _call(client, "read_file", path=path)
+        failed, said = await _call(calls, "read_file", path=path)
         assert failed
         assert "workspace" in said
 
@@ -129,44 +132,42 @@ REFUSED = [
 
 @pytest.mark.parametrize("argv", REFUSED)
 async def test_other_programs_and_words_are_refused_even_with_an_approval(
-    client: Client, argv: list[str]
+    calls: OsCalls, argv: list[str]
 ) -> None:
-    assert (await _call(client, "run_command", argv=argv))[0]
-    assert (await _call(client, "run_command", argv=argv, approval=_approval(argv)))[0]
+    assert (await _call(calls, "run_command", argv=argv))[0]
+    assert (await _call(calls, "run_command", argv=argv, approval=_approval(argv)))[0]
 
 
-async def test_a_tool_that_is_not_listed_cannot_be_called(client: Client) -> None:
-    result = await client.call_tool("make_folder", {"path": "x"})
-    assert result.is_error
+async def test_a_tool_that_is_not_listed_cannot_be_called(calls: OsCalls) -> None:
+    assert (await _call(calls, "make_folder", path="x"))[0]
 
 
 @needs_isolation
-async def test_a_change_runs_once_with_its_approval_and_never_without(client: Client, root: Path) -> None:
+async def test_a_change_runs_once_with_its_approval_and_never_without(calls: OsCalls, root: Path) -> None:
     argv = ["touch", "made"]
-    failed, said = await _call(client, "run_command", argv=argv)
+    failed, said = await _call(calls, "run_command", argv=argv)
     assert failed
     assert digest(argv) in said
     assert not (root / "made").exists()
     token = _approval(argv)
-    assert (await _call(client, "run_command", argv=["touch", "other"], approval=token))[0]
+    assert (await _call(calls, "run_command", argv=["touch", "other"], approval=token))[0]
     assert not (root / "other").exists()
-    failed, said = await _call(client, "run_command", argv=argv, approval=token)
+    failed, said = await _call(calls, "run_command", argv=argv, approval=token)
     assert (failed, said["code"]) == (False, 0)
     assert (root / "made").exists()
-    assert "used already" in (await _call(client, "run_command", argv=argv, approval=token))[1]
+    assert "used already" in (await _call(calls, "run_command", argv=argv, approval=token))[1]
 
 
 @needs_isolation
-async def test_an_approval_is_for_one_target(client: Client) -> None:
+async def test_an_approval_is_for_one_target(calls: OsCalls) -> None:
     asked = ["kubectl", "--context", "test", "-n", "a", "delete", "pod", "x"]
     other = ["kubectl", "--context", "prod", "-n", "a", "delete", "pod", "x"]
-    assert (await _call(client, "run_command", argv=other, approval=_approval(asked)))[0]
+    assert (await _call(calls, "run_command", argv=other, approval=_approval(asked)))[0]
     assert (
-        "expired"
-        in (await _call(client, "run_command", argv=asked, approval=_approval(asked, minutes=-1)))[1]
+        "expired" in (await _call(calls, "run_command", argv=asked, approval=_approval(asked, minutes=-1)))[1]
     )
-    assert not (await _call(client, "run_command", argv=asked, approval=_approval(asked)))[0]
-    assert (await _call(client, "run_command", argv=[*asked, "--token=x"]))[0]
+    assert not (await _call(calls, "run_command", argv=asked, approval=_approval(asked)))[0]
+    assert (await _call(calls, "run_command", argv=[*asked, "--token=x"]))[0]
 
 
 @pytest.mark.parametrize(
@@ -178,10 +179,10 @@ async def test_an_approval_is_for_one_target(client: Client) -> None:
     ],
 )
 async def test_changes_of_files_need_their_approval(
-    client: Client, root: Path, tool: str, arguments: dict[str, str]
+    calls: OsCalls, root: Path, tool: str, arguments: dict[str, str]
 ) -> None:
     before = _names(root)
-    failed, said = await _call(client, tool, **arguments)
+    failed, said = await _call(calls, tool, **arguments)
     assert failed
     assert "approval" in said
     assert _names(root) == before
@@ -189,15 +190,15 @@ async def test_changes_of_files_need_their_approval(
     token = grant(KEY, digest(argv), expires=system_clock() + timedelta(minutes=5))
     wrong = {**arguments, **({"content": "y"} if "content" in arguments else {"path": "c", "target": "c"})}
     wrong = {name: wrong[name] for name in arguments}
-    assert (await _call(client, tool, **wrong, approval=token))[0]
-    assert not (await _call(client, tool, **arguments, approval=token))[0]
+    assert (await _call(calls, tool, **wrong, approval=token))[0]
+    assert not (await _call(calls, tool, **arguments, approval=token))[0]
     assert _names(root) != before
 
 
-async def test_everything_is_in_the_audit_log_and_no_content(client: Client, state: Path) -> None:
-    await _call(client, "run_command", argv=["sh", "-c", "id"])
-    await _call(client, "write_file", path="x", content="very private")
-    await _call(client, "read_file", path="a.txt")
+async def test_everything_is_in_the_audit_log_and_no_content(calls: OsCalls, state: Path) -> None:
+    await _call(calls, "run_command", argv=["sh", "-c", "id"])
+    await _call(calls, "write_file", path="x", content="very private")
+    await _call(calls, "read_file", path="a.txt")
     text = (state / "audit.jsonl").read_text()
     events = [json.loads(line)["event"] for line in text.split("\n")[:-1]]
     assert events == ["command_refused", "write_file_refused", "read_file_done"]
@@ -224,14 +225,24 @@ async def test_with_nothing_to_hold_commands_they_are_refused_and_it_says_so(roo
         assert not (await _call(client, "read_file", path="a.txt"))[0]
 
 
-async def test_a_fault_of_ours_tells_nothing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_of_ours_tells_nothing(calls: OsCalls, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("internal detail")
 
     monkeypatch.setattr(Workspace, "read", fail)
-    failed, said = await _call(client, "read_file", path="a.txt")
+    failed, said = await _call(calls, "read_file", path="a.txt")
     assert failed
     assert "internal detail" not in said
+
+
+@needs_isolation
+async def test_an_approval_is_for_what_the_command_is_fed(calls: OsCalls) -> None:
+    argv = ["kubectl", "apply", "-f", "-"]
+    name = digest(argv, stdin=b"kind: Pod")
+    token = grant(KEY, name, expires=system_clock() + timedelta(minutes=5))
+    failed, said = await _call(calls, "run_command", argv=argv, stdin="kind: ClusterRole", approval=token)
+    assert (failed, "another command" in said) == (True, True)
+    assert not (await _call(calls, "run_command", argv=argv, stdin="kind: Pod", approval=token))[0]
 
 
 async def test_the_command_serves_a_client_over_stdio(root: Path, state: Path) -> None:

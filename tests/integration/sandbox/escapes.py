@@ -181,6 +181,7 @@ LIMITS = (
     _way("much shared memory", "return mmap.mmap(-1, 3 * 2**30)", L),
     _way("large file", "return open('large', 'wb', 0).write(b'x' * 3 * 2**20) > 2**20", L),
     _way("many open files", "return [os.dup(0) for _ in range(100)]", L),
+    _way("settings in the workspace", "return os.path.realpath(os.environ['HOME']).startswith(os.getcwd())"),
     _way("full scratch", "for n in range(20):\n    open(os.environ['TMPDIR'] + f'/{n}', 'wb').write(b'x' * 2**19)\nreturn True", bubblewrap=True),
     _way("limits taken back", "resource.setrlimit(resource.RLIMIT_NPROC, (5000, 5000)); return True"),
     _way("core file", "return resource.getrlimit(resource.RLIMIT_CORE)[1] != 0"),

@@ -27,6 +27,7 @@ kubectl delete pod nginx --dry-run=false
 kubectl delete pod nginx --dry-run=clientele
 kubectl delete pod nginx -- --dry-run=client
 kubectl delete -f pod.yaml --now
+kubectl delete pod x --unheard-of --dry-run=client -- y --dry-run=client
 kubectl delete --raw /api/v1/namespaces/x/pods/y
 kubectl delete pods,services -l app=web
 kubectl delete node worker-1
@@ -337,6 +338,10 @@ docker stop web
 docker restart web
 docker login
 docker frobnicate
+docker buildx history rm x
+docker buildx use x
+podman secret inspect --showsecret x
+dmidecode --dump-bin x
 nerdctl run alpine
 crictl rmi x
 etcd --version
