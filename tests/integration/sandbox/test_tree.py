@@ -62,7 +62,7 @@ async def test_nothing_survives_the_end(way: str, workspace: Path, isolation: Is
 
 async def test_nothing_survives_the_deadline(workspace: Path, isolation: Isolation, python: str) -> None:
     code = BEAT + SURVIVORS["double fork"] + WAIT + "time.sleep(60)"
-    outcome = await Sandbox(workspace, isolation, limits=Limits(seconds=3)).run(_python(python, code))
+    outcome = await Sandbox(workspace, isolation, limits=Limits(seconds=5)).run(_python(python, code))
     assert (outcome.code, outcome.ended) == (137, "deadline")
     assert not await _beats(workspace)
 
