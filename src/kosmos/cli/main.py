@@ -20,6 +20,7 @@ from kosmos.cli import (
     documents,
     evaluating,
     evaluating_chunking,
+    evaluating_ops,
     instance,
     jobs,
     knowledge_mcp,
@@ -72,6 +73,7 @@ instance.register(app)
 app.command("os-mcp")(os_mcp.os_mcp)
 app.add_typer(instance.database, name="db")
 evaluating.group.command("chunking")(evaluating_chunking.eval_chunking)
+evaluating.group.command("ops")(evaluating_ops.eval_ops)
 app.add_typer(evaluating.group, name="eval")
 
 

@@ -1,6 +1,7 @@
 """Commands on the tools of MCP servers."""
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,7 +28,7 @@ def list_tools(
         return [row for item in await app.bench.mcp.survey(start_untrusted=start) for row in _rows(item)]
 
     names = ("server", "tool", "risk", "state")
-    show_rows(with_app(work), as_json, {name: (lambda row, name=name: row[name]) for name in names})
+    show_rows(with_app(work), as_json, {name: itemgetter(name) for name in names})
 
 
 def _rows(item: Any) -> list[dict[str, Any]]:

@@ -96,7 +96,8 @@ def _add_ask(server: "MCPServer[Any]", app: App, caller: Callable[[], Principal]
         ] = None,
     ) -> dict[str, Any]:
         """Answer a question with citations that can be checked to the letter."""
-        return await _told(_answer(app, caller(), question, agent))
+        found: dict[str, Any] = await _told(_answer(app, caller(), question, agent))
+        return found
 
 
 async def _answer(app: App, who: Principal, question: str, agent: str | None) -> dict[str, Any]:

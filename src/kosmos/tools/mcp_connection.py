@@ -137,7 +137,7 @@ class Connection:
             )
         return Client(transport, read_timeout_seconds=entry.seconds, list_roots_callback=self._roots)
 
-    async def _roots(self, _: Any) -> Any:
+    async def _roots(self, context: Any) -> Any:  # noqa: ARG002 - the shape of a callback
         """The one folder that a server is told of."""
         from mcp.types import ListRootsResult, Root
 

@@ -42,7 +42,7 @@ class McpTool(Tool):
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, or MalformedCall where they do not fit the server's schema."""
-        import jsonschema
+        import jsonschema  # comes with mcp
 
         known = self.parameters.get("properties")
         if isinstance(known, dict) and (extra := sorted(set(arguments) - set(known))):

@@ -38,6 +38,9 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 
 def decide(body: dict[str, Any]) -> Reply:
     name = body["tools"][0]["function"]["name"] if body.get("tools") else ""
+    if name == "execution_plan" and "started before under its approval" in json.dumps(body):
+        plan = {"reasoning": "r", "action": "DIRECT_ANSWER", "final_answer": "It was begun."}
+        return Reply(tool_calls=(ToolCall(name, plan),))
     return Reply(tool_calls=(ToolCall(name, FORMS[name][0]),)) if name else Reply(content="It is noted (T1).")
 
 
@@ -115,6 +118,7 @@ async def test_killed_while_it_acts_it_does_not_act_again(tmp_path: Path) -> Non
                 run = (await http.get(f"{path}/{asked['run_id']}")).json()
         assert notes.read_text() == "hello\n"
         assert "started before under its approval" in text
+        assert "It was begun." in text
         assert run["status"] == "COMPLETED"
     finally:
         FORMS["execution_plan"][0]["tool_args"]["seconds"] = 0

@@ -35,7 +35,8 @@ async def call_tool(state: AgentState, kit: Kit) -> dict[str, Any]:
     review = review_call(kit.toolbox.tools[name], arguments, judged)
     if _has_failed(state, review):
         return _note(state, kit, _failed(identity, name, given, _SAME, digest=review.digest))
-    if review.needs_approval and (problem := await _ask_person(kit, identity, name, given, review)):
+    request = request_of(state, name, given, review)
+    if review.needs_approval and (problem := await _ask_person(kit, request, review)):
         refused = problem.startswith("Refused")
         return _note(
             state, kit, _failed(identity, name, given, problem, digest=review.digest, refused=refused)
@@ -46,23 +47,23 @@ async def call_tool(state: AgentState, kit: Kit) -> dict[str, Any]:
     return _note(state, kit, *await _run(kit, identity, name, arguments, given, review))
 
 
-async def _ask_person(
-    kit: Kit, identity: str, name: str, given: Mapping[str, Any], review: Review
-) -> str | None:
+async def _ask_person(kit: Kit, request: Mapping[str, Any], review: Review) -> str | None:
     """None once exactly this call is allowed and the permission is used up; else why it is not."""
     from langgraph.types import interrupt
 
-    verdict = interrupt(request_of(identity, name, given, review))
+    verdict = interrupt(request)
     if not isinstance(verdict, Mapping) or verdict.get("approved") is not True:
         reason = str(verdict.get("reason") or "") if isinstance(verdict, Mapping) else ""
         return f"Refused by a person. {reason}".strip()
     return await kit.approvals.use(str(verdict.get("approval_id", "")), review.digest)
 
 
-def request_of(identity: str, name: str, given: Mapping[str, Any], review: Review) -> dict[str, Any]:
-    """What a person is asked to allow."""
+def request_of(state: AgentState, name: str, given: Mapping[str, Any], review: Review) -> dict[str, Any]:
+    """What a person is asked to allow, and what became of it when this run tried it before."""
+    earlier = [call["text"][:500] for call in calls_of(state) if call["digest"] == review.digest]
     return {
-        "call": identity,
+        "call": f"T{len(calls_of(state)) + 1}",
+        "earlier": earlier,
         "tool": name,
         "arguments": dict(given),
         "argv": list(review.argv) if review.argv is not None else None,
