@@ -4,7 +4,11 @@ import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-_LATER = {"KnowledgeBase": "kosmos.building", "build_knowledge_base": "kosmos.building"}
+_LATER = {
+    "KnowledgeBase": "kosmos.building",
+    "build_knowledge_base": "kosmos.building",
+    "build_react_agent": "kosmos.agents.react.building",
+}
 
 
 def __getattr__(name: str) -> Any:

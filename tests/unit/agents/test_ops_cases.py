@@ -17,7 +17,8 @@ from kosmos.eval.ops import (
 )
 from kosmos.eval.ops_cluster import FakeCluster, read_command, singular
 from kosmos.eval.ops_replay import Recording
-from unit.agents.graphs import ANALYSIS, Form, reading
+
+from .graphs import ANALYSIS, Form, reading
 
 PODS = """
 kind: Pod
