@@ -130,11 +130,16 @@ def _printed_authors(before: Sequence[str], title: str) -> tuple[str, ...]:
     squeezed = "".join(title.split()).casefold()
     for line in before:
         plain = line.strip("#*_ \t")
-        if not plain or "".join(plain.split()).casefold() in squeezed or _AFFILIATION.search(plain):
+        if not plain or "".join(plain.split()).casefold() in squeezed:
             continue
+        # A converter may have put the house behind the last name; a single name before it may be a town.
+        house = _AFFILIATION.search(plain)
+        if house and _CHINESE_NAME.search(plain):
+            continue
+        plain = plain[: house.start()] if house else plain
         parts = [part for part in _BETWEEN.split(_MARKS.sub(" ", plain).strip()) if part.strip()]
         names = list(_names(plain))
-        if names and len(names) >= 0.7 * len(parts):
+        if len(names) > bool(house) and len(names) >= 0.7 * len(parts):
             found += names
     return tuple(dict.fromkeys(found))
 

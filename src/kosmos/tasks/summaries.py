@@ -75,16 +75,15 @@ class SharedSummaries:
 
     async def _wait(self, paper: Paper, key: str, holder: str) -> Condensed | None:
         """A usable summary, or None once it is ours to make."""
-        claimed = False
         while True:
+            claimed = await self.store.claim(key, paper.document_id, holder)
             kept = await self.store.get_many(self._keys(paper))
             found = next((one for name in kept if (one := self._usable(kept, name)) is not None), None)
-            if found is not None or claimed:
-                if claimed and found is not None:
-                    await self.store.release(key, holder)
+            if claimed and found is not None:
+                await self.store.release(key, holder)
+            if claimed or found is not None:
                 return found
-            claimed = await self.store.claim(key, paper.document_id, holder)
-            if not claimed and not await self._dead(key):
+            if not await self._dead(key):
                 await asyncio.sleep(POLL_SECONDS)
 
     async def _dead(self, key: str) -> bool:

@@ -44,32 +44,32 @@ class TableSummaries:
 
     async def get_many(self, keys: Sequence[str]) -> Kept:
         """Those that have not expired."""
-        async with self.db.read() as conn:
+        async with self.db.glance() as conn:
             return await summaries.get_summaries(conn, keys, self.clock())
 
     async def claim(self, key: str, document_id: str, holder: str) -> bool:
         """Claim it for as long as a lease lasts."""
         now = self.clock()
-        async with self.db.write() as conn:
+        async with self.db.brief() as conn:
             return await summaries.claim_summary(
                 conn, key, document_id=document_id, holder=holder, now=now, until=now + LEASE
             )
 
     async def holder(self, key: str) -> str | None:
         """Who makes it now."""
-        async with self.db.read() as conn:
+        async with self.db.glance() as conn:
             return await summaries.holder_of(conn, key)
 
     async def put(self, key: str, summary: Mapping[str, Any], holder: str) -> None:  # noqa: ARG002
         """Keep it, and drop what has expired."""
         now = self.clock()
-        async with self.db.write() as conn:
+        async with self.db.brief() as conn:
             await summaries.put_summary(conn, key, summary, now=now, expires=now + LIFETIME)
             await summaries.drop_expired(conn, now)
 
     async def release(self, key: str, holder: str) -> None:
         """Let others make it."""
-        async with self.db.write() as conn:
+        async with self.db.brief() as conn:
             await summaries.release_summary(conn, key, holder)
 
 

@@ -19,6 +19,7 @@ from kosmos.tools.contract import Passage
 
 log = logging.getLogger(__name__)
 NODE = "document_summary"
+AFTER_OTHERS = 0.05  # seconds: what is ready to be asked goes out before more is read
 # What a summary of a paper too large to be read at once is made from.
 ASPECTS = {
     "English": (
@@ -63,6 +64,8 @@ async def summarise_documents(work: Work) -> None:
             _complete(work, progress, paper, known[paper.document_id], made=False)
             return
         async with hands:
+            if work.gate.locked():
+                await asyncio.sleep(AFTER_OTHERS)
             await _take(work, progress, paper)
 
     await asyncio.gather(*(one(paper) for paper in papers))
