@@ -16,11 +16,15 @@ MANUAL = """# Aurora weather station
 
 ## Batteries
 
-The sensor batteries last two years at 20 degrees. Write to aurora@example.com for new ones.
+The sensor batteries last two years at 20 degrees.
 
 ## Warranty
 
 The warranty lasts 36 months if you register the device within 30 days.
+
+## Contact
+
+Write to aurora@example.com.
 """
 HANDBOOK = """# 海港队列值班手册
 
