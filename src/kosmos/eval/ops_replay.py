@@ -65,15 +65,16 @@ def _answers(mock: Mock, command: Command) -> bool:
     if command.verb == "get" and command.kind == "event":
         return tool == "kubectl_events"
     if command.verb == "get":
-        return _get(tool, match, command)
+        return _get(mock, match, command)
     return command.verb == "top" and tool == "kubectl_top_pods"
 
 
-def _get(tool: str, match: Mapping[str, Any], command: Command) -> bool:
-    if tool == "kubectl_find_resource":
-        word = str(match.get("keyword", ""))
+def _get(mock: Mock, match: Mapping[str, Any], command: Command) -> bool:
+    tool = str(mock["tool"])
+    if tool == "kubectl_find_resource":  # it looked everywhere: what it found may be in the wanted namespace
         kinds = singular(str(match.get("kind", ""))) in (command.kind, "*")
-        return kinds and not command.name and (command.everywhere or word in ("*", command.namespace))
+        there = command.everywhere or (command.namespace or "default") in str(mock["output"])
+        return kinds and not command.name and there
     if tool not in _GETS or ("name" in match) != bool(command.name):
         return False
     return _same(match, command)

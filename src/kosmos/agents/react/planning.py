@@ -14,6 +14,10 @@ _NO_RETRIEVAL = {
     "en": "RETRIEVE is no longer possible: use what was found, or call a tool.",
     "zh": "不能再选 RETRIEVE：请利用已有内容，或调用工具。",
 }
+_NO_DOCUMENTS = {
+    "en": "RETRIEVE is not possible: there are no documents.",
+    "zh": "不能选 RETRIEVE：没有可检索的文档。",
+}
 _NO_TOOLS = {
     "en": "TOOL_USE is not possible: there is no tool that may be called.",
     "zh": "不能选 TOOL_USE：没有可以调用的工具。",
@@ -33,7 +37,8 @@ async def plan_step(state: AgentState, kit: Kit) -> dict[str, Any]:
 
 def _messages(state: AgentState, kit: Kit, mode: Mode) -> list[dict[str, Any]]:
     evaluation = state.get("evaluation")
-    hints = [] if may_retrieve(state, kit) else [_NO_RETRIEVAL[kit.tongue]]
+    none = _NO_DOCUMENTS if kit.retrieve is None else _NO_RETRIEVAL
+    hints = [] if may_retrieve(state, kit) else [none[kit.tongue]]
     hints += [] if may_call(state, kit) else [_NO_TOOLS[kit.tongue]]
     user = prompt(
         kit,

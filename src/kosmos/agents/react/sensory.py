@@ -1,7 +1,6 @@
 """Sensory: takes the question in, and puts what is known of the surroundings before it."""
 
 import platform
-from collections.abc import Mapping
 from typing import Any
 
 from kosmos.agents.react.kit import Kit
@@ -16,12 +15,12 @@ async def sense(state: AgentState, kit: Kit) -> dict[str, Any]:
     notes["question"] = question_of(state)
     if notes.get("environment"):
         return {"metadata": notes}
-    notes["environment"] = "\n".join(
-        f"{name}: {value}" for name, value in surroundings(kit.environment).items()
-    )
+    notes["environment"] = "\n".join(f"{name}: {value}" for name, value in surroundings(kit).items())
     return {"messages": [SystemMessage(content=notes["environment"])], "metadata": notes}
 
 
-def surroundings(given: Mapping[str, str]) -> dict[str, str]:
-    """The operating system and what the caller adds: workspace, cluster, tools."""
-    return {"os": platform.system(), "architecture": platform.machine(), **given}
+def surroundings(kit: Kit) -> dict[str, str]:
+    """The operating system, what the caller adds, and what can be found out without asking anybody."""
+    found = {"os": platform.system(), "architecture": platform.machine(), **kit.environment}
+    found["tools"] = ", ".join(kit.toolbox.tools) or "none"
+    return found | {"documents": "can be searched" if kit.retrieve is not None else "none"}

@@ -84,7 +84,7 @@ def _faults(error: ValidationError) -> str:
 
 
 def plain_schema(form: type[BaseModel]) -> dict[str, Any]:
-    """The schema without references and titles, which small servers do not understand."""
+    """The schema without references, which small servers do not understand, and what costs tokens only."""
     whole = form.model_json_schema()
     parts = whole.pop("$defs", {})
     plain: dict[str, Any] = _inlined(whole, parts)
@@ -102,5 +102,5 @@ def _inlined(value: Any, parts: Mapping[str, Any]) -> Any:
     return {
         key: _inlined(item, parts)
         for key, item in value.items()
-        if not (key == "title" and isinstance(item, str))
+        if not (key == "title" and isinstance(item, str)) and key != "maxLength"
     }
