@@ -142,7 +142,8 @@ async def drive_on(bench: Workbench, drive: Drive) -> None:
             bench.runs.finish(drive.run.id, ())  # whoever starts next takes it up where it is
         else:
             await close_run(bench, drive, status, error=error)
-            await bench.checkpoints.forget(drive.run.id)
+            if drive.reacts:
+                await bench.checkpoints.forget(drive.run.id)
     except Exception:
         log.exception("the end of a run could not be stored", extra={"run": drive.run.id})
     if status is not RunStatus.COMPLETED:
@@ -231,7 +232,8 @@ async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: st
             await table.request_stop(conn, run_id)
             if run.status is RunStatus.WAITING:
                 await bury_run(conn, bench, run, as_status=RunStatus.STOPPED)
-        await bench.checkpoints.forget(run_id)
+        if run.status is RunStatus.WAITING:
+            await bench.checkpoints.forget(run_id)
     return await require_run(bench, who, session_id, run_id)
 
 

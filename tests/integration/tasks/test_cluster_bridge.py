@@ -31,7 +31,7 @@ def warning(message: str) -> dict[str, Any]:
 
 async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not true():
+        while not true():  # noqa: ASYNC110 - nothing tells when a server has been asked
             await asyncio.sleep(0.01)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kosmos.agents.react import schemas
 from kosmos.agents.react.graph import missing_extra
+from kosmos.errors import ConfigError
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -76,9 +77,12 @@ class Checkpoints:
         return saver
 
     async def forget(self, run_id: str) -> None:
-        """Remove what is kept of a run that has ended."""
-        if self._saver is not None:
-            await self._saver.adelete_thread(run_id)
+        """Remove what is kept of a run of the graph that has ended."""
+        try:
+            saver = await self.saver()
+        except ConfigError:  # without the extra nothing was ever kept
+            return
+        await saver.adelete_thread(run_id)
 
     async def close(self) -> None:
         """Let go of connections."""
