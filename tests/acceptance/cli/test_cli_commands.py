@@ -17,7 +17,8 @@ from acceptance.small_site import SmallSite, serve_site
 from kosmos.cli.main import app
 from kosmos.encoders.weights import find_weights
 
-ENDLESS = {"serve", "model-double", "os-mcp"}  # they run until they are stopped, and print no result
+# They run until they are stopped, and print no result.
+ENDLESS = {"serve", "model-double", "os-mcp", "mcp", "watch-cluster"}
 GUIDE = """# 泵 guide
 
 The blue pump must be oiled every 40 days.
@@ -273,6 +274,12 @@ def _agents(kosmos: Kosmos, folder: Path) -> Results:
         "agents delete": quick.json("agents", "delete", "值班助手"),
         "agents list": quick.json("agents", "list"),
         "sessions delete": quick.json("sessions", "delete", listed[0]["id"]),
+        "approvals list": quick.json("approvals", "list", "--all"),
+        "approvals approve": quick.run("approvals", "approve", "nobody-asked"),
+        "approvals refuse": quick.run("approvals", "refuse", "nobody-asked", "--reason", "no"),
+        "tools list": quick.json("tools", "list"),
+        "tools trust": quick.run("tools", "trust", "nobody"),
+        "tools call": quick.run("tools", "call", "nobody__nothing", "{}"),
     }
 
 
@@ -315,6 +322,7 @@ def _evaluation(kosmos: Kosmos, folder: Path) -> Results:
     (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
     return {
         "eval chunking": kosmos.json("eval", "chunking", folder),
+        "eval ops": kosmos.json("eval", "ops", folder),
         "eval for people": kosmos.run("eval", "chunking", folder),
         "eval refused": kosmos.run("eval", "chunking", folder / "nowhere"),
     }
@@ -440,6 +448,14 @@ def test_papers(results: Results) -> None:
     assert results["papers review"]["strategy"] == "extractive"
     assert "nothing.md" in check_refusal(results["papers refused"], 1)
     assert results["search for references"] == []
+
+
+def test_approvals_and_tools(results: Results) -> None:
+    assert results["approvals list"] == []
+    assert results["tools list"] == []
+    for name in ("approvals approve", "approvals refuse", "tools trust", "tools call"):
+        assert "There is no" in check_refusal(results[name], 1)
+    assert results["eval ops"]["risk"]["mutating"] == 0
 
 
 def test_talks(results: Results) -> None:
