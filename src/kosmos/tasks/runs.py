@@ -135,20 +135,25 @@ async def drive_on(bench: Workbench, drive: Drive) -> None:
     if status is RunStatus.COMPLETED:
         await asyncio.wait([title], timeout=0.0)
     try:
-        if status is RunStatus.COMPLETED and drive.waiting is not None:
-            await park_run(bench, drive)
-        elif status is RunStatus.INTERRUPTED and drive.reacts:
-            await bench.runs.flush(drive.run.id)
-            bench.runs.finish(drive.run.id, ())  # whoever starts next takes it up where it is
-        else:
-            await close_run(bench, drive, status, error=error)
-            if drive.reacts:
-                await bench.checkpoints.forget(drive.run.id)
+        await _leave(bench, drive, status, error)
     except Exception:
         log.exception("the end of a run could not be stored", extra={"run": drive.run.id})
     if status is not RunStatus.COMPLETED:
         title.cancel()
     await asyncio.gather(title, return_exceptions=True)
+
+
+async def _leave(bench: Workbench, drive: Drive, status: RunStatus, error: KosmosError | None) -> None:
+    """Store how far a run came: to its end, to a question, or to where the next process goes on."""
+    if status is RunStatus.COMPLETED and drive.waiting is not None:
+        await park_run(bench, drive)
+    elif status is RunStatus.INTERRUPTED and drive.reacts:
+        await bench.runs.flush(drive.run.id)
+        bench.runs.finish(drive.run.id, ())
+    else:
+        await close_run(bench, drive, status, error=error)
+        if drive.reacts:
+            await bench.checkpoints.forget(drive.run.id)
 
 
 async def _name(bench: Workbench, drive: Drive) -> None:

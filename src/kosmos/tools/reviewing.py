@@ -91,15 +91,15 @@ def _plain(value: Any) -> Any:
 
 def rehearsal(argv: Sequence[str]) -> tuple[str, ...] | None:
     """A command that shows what this one would change, and itself changes nothing; None if there is none."""
-    words = [word for word in argv if not word.startswith("-")]
-    if "--" in argv or len(words) < 2 or words[0].rsplit("/", 1)[-1] != "kubectl":
+    if not argv or "--" in argv or argv[0].rsplit("/", 1)[-1] != "kubectl":
         return None
-    if any(word.startswith("--dry-run") for word in argv):
+    verb = (assess(argv).verb or "").split(" ", 1)[0]
+    if verb not in argv or any(word.startswith("--dry-run") for word in argv):
         return None
-    at = list(argv).index(words[1])
-    if words[1] == "apply" and words[2:3] not in (["set-last-applied"], ["edit-last-applied"]):
+    at = list(argv).index(verb)
+    if verb == "apply" and not {"set-last-applied", "edit-last-applied"} & set(argv):
         tried: tuple[str, ...] = (*argv[:at], "diff", *argv[at + 1 :])
-    elif words[1] in _REHEARSED:
+    elif verb in _REHEARSED:
         tried = (*argv, "--dry-run=server")
     else:
         return None

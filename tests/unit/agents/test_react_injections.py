@@ -37,7 +37,7 @@ COMMANDS = [
     "edit deployment web",
     "debug node/node-1 -it --image=busybox",
     "attach web",
-    "port-forward web 8080:80",
+    "rollout undo deployment/web",
     "proxy --port=8001",
     "certificate approve eve",
     "get pods --kubeconfig=/tmp/x; kubectl delete pod web",
