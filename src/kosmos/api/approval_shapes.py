@@ -30,5 +30,7 @@ class ApprovalOut(Shape):
 class DecisionIn(Form):
     """A person's word. It counts for exactly the call that was asked for, once."""
 
-    approved: bool
-    reason: str = Field(default="", max_length=2000, description="Why not: the run is told.")
+    approved: bool = Field(examples=[True])
+    reason: str = Field(
+        default="", max_length=2000, description="Why not: the run is told.", examples=["Not on Fridays."]
+    )
