@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -61,7 +61,10 @@ def make_mcp_tool(entry: Entry, definition: Mapping[str, Any], call: Call) -> Mc
     name = str(definition["name"])
 
     async def run(**arguments: Any) -> ToolOutput:
-        return read_result(await call(name, arguments))
+        result = await call(name, arguments)
+        output = read_result(result)
+        broke = name in entry.commands and _complains(result.structured_content)
+        return replace(output, failed=True) if broke else output
 
     description = " ".join(str(definition.get("description") or name).split())[:MAX_DESCRIPTION]
     return McpTool(
@@ -116,6 +119,11 @@ def _parameters(entry: Entry, definition: Mapping[str, Any]) -> dict[str, Any]:
     if entry.is_os_server and isinstance(schema.get("properties"), dict):
         schema["properties"] = {key: item for key, item in schema["properties"].items() if key != APPROVAL}
     return schema
+
+
+def _complains(answer: Any) -> bool:
+    """Whether a command ended badly and said why; one that merely found nothing says nothing."""
+    return isinstance(answer, dict) and answer.get("code") not in (None, 0) and bool(answer.get("stderr"))
 
 
 def read_result(result: Any) -> ToolOutput:
