@@ -154,8 +154,9 @@ async def test_a_run_whose_process_died_after_the_word_is_taken_up(scene: Scene,
         async with bench.db.write() as conn:
             run = await run_table.get_run(conn, asked.run_id)
             assert run is not None
-            dead = {"before": run.worker, "worker": "gone:1:abc", "now": now}
-            assert await run_table.claim_run(conn, run.id, RunStatus.WAITING, **dead)
+            assert await run_table.claim_run(
+                conn, run.id, RunStatus.WAITING, before=run.worker, worker="gone:1:abc", now=now
+            )
             if used:
                 assert await table.use(conn, asked.id, run_id=run.id, digest=asked.digest, now=now)
         scene.later(120)

@@ -1,7 +1,11 @@
 """The scenarios of the operations agent on the real graph, with a scripted model behind real HTTP."""
 
-from kosmos.domain.events import EventType
+import json
+from collections.abc import AsyncIterator
+
+from kosmos.domain.events import EventType, StoredEvent
 from kosmos.doubles.model_server import ModelServer, Reply, ToolCall
+from kosmos.tasks import runs
 
 from .reacting import (
     RUNBOOK,
@@ -16,7 +20,7 @@ from .reacting import (
     retrieve,
 )
 from .scene import Scene
-from .talks import final, payloads, use_model
+from .talks import Talk, final, payloads, use_model
 
 
 async def test_a_pending_pod_is_diagnosed(scene: Scene) -> None:
@@ -156,8 +160,6 @@ async def test_forms_by_json_schema(scene: Scene) -> None:
             return Reply(content="Hello.")
         name = form["json_schema"]["name"]  # type: ignore[index]
         given = {"problem_analysis": analysis("OTHER"), "execution_plan": answer()}[name]
-        import json
-
         return Reply(content=json.dumps(given))
 
     async with ModelServer(decide) as server:
@@ -167,10 +169,8 @@ async def test_forms_by_json_schema(scene: Scene) -> None:
     assert not any(body.get("tools") for body in seen)
 
 
-async def _until_waiting(talk, run_id):  # type: ignore[no-untyped-def]
-    from kosmos.tasks import runs
-
-    stream = runs.follow_run(talk.scene.bench, talk.scene.owner, talk.session.id, run_id, patient=False)
-    async for event in stream:
+async def _until_waiting(talk: Talk, run_id: str) -> AsyncIterator[StoredEvent]:
+    bench, who = talk.scene.bench, talk.scene.owner
+    async for event in runs.follow_run(bench, who, talk.session.id, run_id, patient=False):
         if event is not None:
             yield event

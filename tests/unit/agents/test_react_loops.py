@@ -207,7 +207,7 @@ async def test_sensory_puts_the_environment_in_once() -> None:
     state = AgentState(messages=[HumanMessage(content="Why?")])
     first = await sense(state, make_kit(environment={"workspace": "/srv"}))
     assert "workspace: /srv" in first["messages"][0].content
-    again = await sense({**state, "metadata": first["metadata"]}, make_kit())  # type: ignore[typeddict-item]
+    again = await sense({**state, "metadata": first["metadata"]}, make_kit())
     assert "messages" not in again
 
 
