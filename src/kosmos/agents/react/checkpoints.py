@@ -70,7 +70,8 @@ class Checkpoints:
         from psycopg_pool import AsyncConnectionPool
 
         options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-        pool: Any = AsyncConnectionPool(self._url, min_size=1, max_size=4, open=False, kwargs=options)
+        address = self._url.replace("postgresql+psycopg://", "postgresql://", 1)
+        pool: Any = AsyncConnectionPool(address, min_size=1, max_size=4, open=False, kwargs=options)
         await self._stack.enter_async_context(pool)
         saver = AsyncPostgresSaver(pool, serde=serde)
         await saver.setup()
