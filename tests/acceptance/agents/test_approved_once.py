@@ -94,6 +94,24 @@ async def test_killed_while_it_waits_it_acts_once(tmp_path: Path) -> None:
     assert notes.read_text() == "hello\n"
 
 
+async def test_without_a_server_the_command_line_lets_the_run_go_on(tmp_path: Path) -> None:
+    home, notes = tmp_path / "home", tmp_path / "notes.txt"
+    trust(home, notes)
+    async with ModelServer(decide) as double:
+        async with serving(home) as server, server.client() as http:
+            session = await prepare(http, double, workflow="react", allowed_tools=["book__note"])
+            body = {"question": "Note hello.", "stream": False}
+            await http.post(f"/api/v1/sessions/{session}/runs", json=body)
+            asked = await until_asked(server)
+        command = [sys.executable, "-m", "kosmos", "approvals", "approve", asked["id"]]
+        environ = {**os.environ, "KOSMOS_HOME": str(home)}
+        done = await asyncio.create_subprocess_exec(*command, env=environ, stdout=subprocess.PIPE)
+        printed, _ = await done.communicate()
+    assert done.returncode == 0
+    assert "It is noted (T1)." in printed.decode()
+    assert notes.read_text() == "hello\n"
+
+
 async def test_killed_while_it_acts_it_does_not_act_again(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     trust(tmp_path / "home", notes)

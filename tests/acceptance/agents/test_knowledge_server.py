@@ -1,6 +1,7 @@
 """`kosmos mcp` with the official client of the protocol: over standard input and output, and over HTTP."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from acceptance.agents.server import free_port
+from kosmos.errors import EngineUnavailable
+from kosmos.tools.mcp_pool import McpPool
+from kosmos.tools.reviewing import review_call
 
 GUIDE = (
     "# Pump guide\n\nThe blue pump must be oiled every 40 days.\n\n## 证书\n\n叶子证书每九十天轮换一次。\n"
@@ -83,6 +87,29 @@ async def served(home: Path) -> AsyncIterator[str]:
     finally:
         process.kill()
         process.wait()
+
+
+async def test_as_a_server_of_our_own_agents(home: Path, tmp_path: Path) -> None:
+    token = (home / "token").read_text().strip()
+    async with served(home) as url:
+        entry = {"url": url, "headers": {"Authorization": f"Bearer {token}"}, "risk": {"search": "LOW"}}
+        for allowed in (False, True):
+            config = {"servers": {"own": {**entry, "allow_local": allowed}}}
+            (tmp_path / "mcp_config.json").write_text(json.dumps(config))
+            pool = McpPool(tmp_path / "mcp_config.json", tmp_path / f"trust-{allowed}.json")
+            try:
+                if not allowed:
+                    with pytest.raises(EngineUnavailable):
+                        await pool.trust("own")
+                    continue
+                await pool.trust("own")
+                tools = {tool.name: tool for tool in await pool.tools()}
+                found = await tools["own__search"].run(query="blue pump oil")
+                assert "oiled every 40 days" in found.data
+                assert not review_call(tools["own__search"], {"query": "x"}).needs_approval
+                assert review_call(tools["own__ask"], {"question": "x"}).needs_approval
+            finally:
+                await pool.close()
 
 
 async def test_over_http_with_a_token(home: Path) -> None:
