@@ -36,7 +36,7 @@ from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.llm.client import warm_up
-from kosmos.tasks.run_resuming import revive_dead
+from kosmos.tasks.run_resuming import revive_dead, tend_runs
 from kosmos.workers import working_beside
 
 API = "/api/v1"
@@ -80,8 +80,10 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
             api.state.kosmos = app
             await revive_dead(app.bench)  # runs of a server that is gone
             warming = asyncio.create_task(asyncio.to_thread(warm_up))
+            tending = asyncio.create_task(tend_runs(app.bench))
             yield
-            await warming
+            tending.cancel()
+            await asyncio.gather(warming, tending, return_exceptions=True)
 
     api = _Api(
         title="Kosmos",

@@ -6,9 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.db.tables_agents import approval
+from kosmos.db.tables_agents import approval, run
 from kosmos.db.types import Row
 from kosmos.domain.approvals import Approval, ApprovalStatus
+from kosmos.domain.sessions import RunStatus
 
 
 def _approval(row: Row) -> Approval:
@@ -65,6 +66,26 @@ async def use(conn: AsyncConnection, approval_id: str, *, run_id: str, digest: s
     )
     values = {"status": ApprovalStatus.USED.value, "used_at": now}
     return bool((await conn.execute(approval.update().where(mine).values(values))).rowcount == 1)
+
+
+async def expire_pending(conn: AsyncConnection, now: datetime) -> None:
+    """What nobody decided in time is not allowed."""
+    late = (approval.c.status == ApprovalStatus.PENDING.value) & (approval.c.expires_at <= now)
+    values = {"status": ApprovalStatus.EXPIRED.value, "decided_at": now, "reason": "Nobody decided in time."}
+    await conn.execute(approval.update().where(late).values(values))
+
+
+async def decided_runs(conn: AsyncConnection) -> list[str]:
+    """The runs that wait although what they asked for last is decided."""
+    other = approval.alias()
+    newest = sa.select(sa.func.max(other.c.id)).where(other.c.run_id == approval.c.run_id).scalar_subquery()
+    query = (
+        sa.select(run.c.id)
+        .join(approval, approval.c.run_id == run.c.id)
+        .where(run.c.status == RunStatus.WAITING.value, approval.c.id == newest)
+        .where(approval.c.status != ApprovalStatus.PENDING.value)
+    )
+    return [row.id for row in await conn.execute(query)]
 
 
 async def cancel_pending(conn: AsyncConnection, run_id: str, now: datetime) -> None:

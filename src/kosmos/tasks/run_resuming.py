@@ -1,5 +1,6 @@
 """Runs that go on: after somebody's word, or after the process that had them is gone."""
 
+import asyncio
 import logging
 
 from kosmos.accounts.access import require_session
@@ -11,7 +12,7 @@ from kosmos.domain.accounts import Principal, Scope
 from kosmos.domain.approvals import Approval
 from kosmos.domain.events import StoredEvent
 from kosmos.domain.sessions import MessageType, Run, RunStatus, Session
-from kosmos.errors import ConfigError, NotFound
+from kosmos.errors import ConfigError, KosmosError, NotFound
 from kosmos.sessions.live import LiveRun
 from kosmos.tasks.approvals import record_decision, verdict_of
 from kosmos.tasks.run_closing import bury_run
@@ -23,6 +24,7 @@ from kosmos.tasks.runs import agent_of, dead_runs, drive_on
 from kosmos.tasks.workbench import Workbench
 
 log = logging.getLogger(__name__)
+TEND_SECONDS = 10.0
 
 
 async def decide(
@@ -43,6 +45,25 @@ async def revive_dead(bench: Workbench) -> None:
         if not await _revive(bench, run):
             async with bench.db.write() as conn:
                 await bury_run(conn, bench, run)
+
+
+async def resume_decided(bench: Workbench) -> int:
+    """Let runs go on whose word was given elsewhere, or not in time; how many."""
+    async with bench.db.write() as conn:
+        await approval_table.expire_pending(conn, bench.clock())
+        found = [await table.get_run(conn, run_id) for run_id in await approval_table.decided_runs(conn)]
+    taken = [await _take_over(bench, run) for run in found if run is not None]
+    return sum(taken)
+
+
+async def tend_runs(bench: Workbench, *, every: float = TEND_SECONDS) -> None:
+    """Look from time to time for runs that can go on."""
+    while True:
+        await asyncio.sleep(every)
+        try:
+            await resume_decided(bench)
+        except KosmosError:
+            log.warning("runs that wait could not be looked at", exc_info=True)
 
 
 async def _revive(bench: Workbench, run: Run) -> bool:

@@ -19,7 +19,7 @@ from kosmos.errors import Conflict, Forbidden
 from kosmos.tasks import approvals, runs
 from kosmos.tasks.approvals import RunApprovals
 from kosmos.tasks.run_hall import RunHall
-from kosmos.tasks.run_resuming import decide, revive_dead
+from kosmos.tasks.run_resuming import decide, resume_decided, revive_dead
 
 from .reacting import Cluster, Mind, analysis, answer, judge, kubectl, react_with
 from .scene import Scene
@@ -93,6 +93,25 @@ async def test_too_late_a_word_is_a_no(scene: Scene) -> None:
         await until(talk, asked.run_id)
     assert decided.status is ApprovalStatus.EXPIRED
     assert cluster.changes == []
+
+
+async def test_a_word_that_was_only_stored_is_heard_of(scene: Scene) -> None:
+    async with waiting(scene) as (talk, cluster, asked):
+        assert await resume_decided(talk.scene.bench) == 0
+        await approvals.record_decision(scene.bench, scene.owner, asked.id, approved=True)
+        assert await resume_decided(talk.scene.bench) == 1
+        assert await resume_decided(talk.scene.bench) == 0
+        await until(talk, asked.run_id)
+    assert cluster.changes == [["delete", "pod", "web"]]
+
+
+async def test_what_nobody_decides_goes_on_without(scene: Scene) -> None:
+    async with waiting(scene) as (talk, cluster, asked):
+        scene.later(approvals.ASKED_FOR.total_seconds() + 1)
+        assert await resume_decided(talk.scene.bench) == 1
+        events = await until(talk, asked.run_id)
+    assert cluster.changes == []
+    assert final(events)["answer"] == "It was not to be."
 
 
 async def test_what_waits_can_be_stopped(scene: Scene) -> None:
