@@ -2,10 +2,10 @@
 
     python bench/literature.py [--papers 200] [--pages 50] [--latency 2.0]
 
-A model double in a process of its own answers every call after a fixed time. The ideal schedule is that time,
-once for each ten papers and once for the answer; the run is a process of its own too, so that its memory can
-be told. It is asked three times: cold, again (nothing is summarised), and, on a home of its own, killed in the
-middle and asked again.
+A model double in a process of its own answers every call after a fixed time. The ideal schedule is that
+time, once for each ten papers and once for the answer; the run is a process of its own too, so that its
+memory can be told. It is asked three times: cold, again (nothing is summarised), and, on a home of its own,
+killed in the middle and asked again.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from starlette.routing import Route
 import uvicorn
 latency = float(sys.argv[2])
 stats = {"summaries": 0, "others": 0, "active": 0, "peak": 0}
-TEXT = "\\n".join(f"{name}: measured over many tides with the gauge [1]. " + "It was found again and again. " * 6
+TEXT = "\\n".join(f"{name}: measured with the gauge [1]. " + "It was found again and again. " * 6
     for name in ("Problem", "Method", "Data", "Result", "Limits"))
 def chunk(delta, finish=None, usage=None):
     choices = [] if usage else [{"index": 0, "delta": delta, "finish_reason": finish}]
@@ -68,7 +68,9 @@ uvicorn.run(Starlette(routes=routes), port=int(sys.argv[1]), log_level="error")
 def paper(number: int, pages: int) -> str:
     """A paper of so many pages of some 3,000 characters."""
     sentence = f"Gauge {number} measured the depth of the tidal channel at Ostend and found it stable. "
-    parts = [f"## Section {page}\n\n" + f"On page {page}: {sentence}\n\n" * 30 for page in range(1, pages + 1)]
+    parts = [
+        f"## Section {page}\n\n" + f"On page {page}: {sentence}\n\n" * 30 for page in range(1, pages + 1)
+    ]
     return f"# Depth {number}\n\nMara Lindqvist\n\n## Abstract\n\nWe measure.\n\n" + "\n".join(parts).rstrip()
 
 
@@ -159,7 +161,7 @@ def _memory() -> float:
 
 def stats(port: int) -> dict[str, int]:
     """What the double has seen."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as answer:  # noqa: S310
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as answer:
         found: dict[str, int] = json.loads(answer.read())
     return found
 
@@ -211,7 +213,9 @@ def bench(options: argparse.Namespace) -> list[dict[str, Any]]:
             asyncio.run(fill(other, options.papers, 2, base))
             rows.append({"way": "cold", **measured(home, options.port)})
             rows.append({"way": "again", **measured(home, options.port)})
-            rows.append({"way": "killed, again", **killed(other, options.port, options.papers, options.latency)})
+            rows.append(
+                {"way": "killed, again", **killed(other, options.port, options.papers, options.latency)}
+            )
     finally:
         double.kill()
         double.wait()
@@ -237,7 +241,9 @@ def main() -> None:
     rows = bench(options)
     columns = ["way", "summaries", "calls", "peak", "wall", "ideal", "ratio", "cpu", "memory_mb", "paid"]
     shown = [[_shown(row, name) for name in columns] for row in rows]
-    title = f"{options.papers} papers of {options.pages} pages, {options.latency:g} s a call, {AT_ONCE} at once"
+    title = (
+        f"{options.papers} papers of {options.pages} pages, {options.latency:g} s a call, {AT_ONCE} at once"
+    )
     print_table(title, columns, shown)
     kept = {key: value for key, value in vars(options).items() if key != "ask"}
     print(f"written to {write_json('literature', {'options': kept, 'rows': rows})}")

@@ -68,7 +68,8 @@ def reference_of(facts: PaperFacts) -> str:
     parts = [authors, f"({facts.year})" if facts.year else "", facts.title]
     line = ". ".join(part.rstrip(".") if part != authors else part for part in parts if part)
     where = f"https://doi.org/{facts.doi}" if facts.doi else f"arXiv:{facts.arxiv}" if facts.arxiv else ""
-    return f"{line}. {where}".strip() if where else f"{line}."
+    end = "" if line.endswith(("?", "!", "？", "！", "。")) else "."
+    return f"{line}{end} {where}".rstrip()
 
 
 def bibtex_of(papers: Sequence[PaperFacts]) -> str:

@@ -96,7 +96,7 @@ def cite_first(body: Body) -> str:
 
 
 class Reader:
-    """A scripted model. `says` takes the place of usual answers, by prompt; `asked` are the prompts so far."""
+    """A scripted model. `says` takes the place of usual answers; `asked` are the prompts so far."""
 
     def __init__(
         self, intent: Intent = Intent.LITERATURE_QA, **says: Callable[[Body], Reply | str] | str

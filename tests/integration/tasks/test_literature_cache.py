@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import subprocess
 from dataclasses import replace
 
 from kosmos.accounts.credentials import NewCredential, add_credential
@@ -88,8 +87,8 @@ def _another_process(pid: int) -> RunHall:
 
 async def test_what_a_dead_process_was_making_is_free_at_once(scene: Scene) -> None:
     ids = await add_papers(scene, 2)
-    ended = subprocess.Popen(["true"])
-    ended.wait()
+    ended = await asyncio.create_subprocess_exec("true")
+    await ended.wait()
     dead = f"{_another_process(ended.pid).worker}/x"
     reader = Reader()
     async with ModelServer(reader) as server:

@@ -15,21 +15,21 @@ from .talks import final, payloads
 
 SITUATIONS = {"none": [], "small": [1], "large": [60], "multi": [1, 1]}
 SIMPLE, FULL, MANY, RECALL = "simple_interaction", "full_content", "multi_doc_summary", "chunk_recall"
-I = Intent
+
 MATRIX = {
     # no document, one small, one large, several
-    I.SIMPLE_INTERACTION: (SIMPLE, SIMPLE, SIMPLE, SIMPLE),
-    I.LITERATURE_SUMMARY: (SIMPLE, FULL, RECALL, MANY),
-    I.REVIEW_GENERATION: (SIMPLE, FULL, RECALL, MANY),
-    I.PAPER_REVIEW: (SIMPLE, FULL, RECALL, RECALL),
-    I.LITERATURE_QA: (SIMPLE, FULL, RECALL, RECALL),
+    Intent.SIMPLE_INTERACTION: (SIMPLE, SIMPLE, SIMPLE, SIMPLE),
+    Intent.LITERATURE_SUMMARY: (SIMPLE, FULL, RECALL, MANY),
+    Intent.REVIEW_GENERATION: (SIMPLE, FULL, RECALL, MANY),
+    Intent.PAPER_REVIEW: (SIMPLE, FULL, RECALL, RECALL),
+    Intent.LITERATURE_QA: (SIMPLE, FULL, RECALL, RECALL),
 }
 ANSWERED_BY = {
-    (I.LITERATURE_SUMMARY, MANY): "multi_doc_summary",
-    (I.LITERATURE_SUMMARY, ""): "single_doc_summary",
-    (I.REVIEW_GENERATION, ""): "review_generation",
-    (I.PAPER_REVIEW, ""): "paper_review",
-    (I.LITERATURE_QA, ""): "literature_qa",
+    (Intent.LITERATURE_SUMMARY, MANY): "multi_doc_summary",
+    (Intent.LITERATURE_SUMMARY, ""): "single_doc_summary",
+    (Intent.REVIEW_GENERATION, ""): "review_generation",
+    (Intent.PAPER_REVIEW, ""): "paper_review",
+    (Intent.LITERATURE_QA, ""): "literature_qa",
 }
 CASES = [
     (intent, situation, strategies[at])
@@ -55,7 +55,7 @@ async def test_the_matrix(scene: Scene, intent: Intent, situation: str, strategy
     told = answer["details"]
     assert answer["strategy"] == told["strategy"] == strategy
     assert told["strategy_reason"]
-    assert told["intent"] == (I.SIMPLE_INTERACTION if situation == "none" else intent)
+    assert told["intent"] == (Intent.SIMPLE_INTERACTION if situation == "none" else intent)
     assert told["intent_reason"]
     assert reader.count("intent_recognition") == (not named and situation != "none")
     assert reader.count("document_condensed_summary") == (len(ids) if strategy == MANY else 0)
@@ -88,7 +88,7 @@ async def test_the_edge_of_the_threshold(scene: Scene, extra: int, strategy: str
     threshold = 0.5
     taken = available_tokens(0, 0, 0) + 10_000 + estimate_tokens(question)
     window = taken + 2 * _tokens(text) + extra
-    reader = Reader(I.LITERATURE_QA)
+    reader = Reader(Intent.LITERATURE_QA)
     async with ModelServer(reader) as server:
         talk = await literature_talk(scene, server)
         more = wish(window, doc_ids=(document.id,), direct_content_threshold=threshold)

@@ -58,6 +58,11 @@ def has_table(text: str) -> bool:
     return _TABLE.search(text) is not None
 
 
+def header_rows(text: str) -> set[str]:
+    """The first rows of tables: they state nothing."""
+    return {" ".join(found[0].strip().split("\n")[0].split()) for found in _TABLE.finditer(text)}
+
+
 def compare(rows: Sequence[tuple[str, str]], language: str) -> str:
     """The table that compares papers, from their titles and condensed summaries; markers stay."""
     heads = _HEADS[language]
@@ -100,3 +105,8 @@ def read_review(text: str) -> Mapping[str, Any]:
         "confidence": int(confidence[1]) if confidence else None,
         "missing": missing,
     }
+
+
+def is_verdict(text: str) -> bool:
+    """Whether a sentence is the rating itself, which rests on no passage."""
+    return bool(_RATING.match(text) or _CONFIDENCE.match(text))

@@ -1,7 +1,8 @@
 """Numbers of lines that are not read yet: summaries of many papers point at more than is ever cited."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kosmos.agents.claims import MARK
 from kosmos.agents.literature.contract import Condensed, Paper, Place
@@ -10,6 +11,17 @@ from kosmos.tools.contract import Passage
 
 Read = Callable[[str, Place], Awaitable[Passage | None]]
 Spot = tuple[str, int, int]
+
+
+# What a paper puts behind its own statements looks like our markers.
+_OWN_MARKS = re.compile(r"\[(\d{1,3}(?:\s?[,;，–-]\s?\d{1,3}){0,9})\]")
+
+
+def disarm(passage: Passage) -> Passage:
+    """The passage as a model sees it: references of the paper itself stand in other brackets, and the
+    title is not said twice."""
+    above = tuple(title for title in passage.headings if title != passage.title)
+    return replace(passage, text=_OWN_MARKS.sub(r"⟦\1⟧", passage.text), headings=above)
 
 
 @dataclass(slots=True)
@@ -40,7 +52,7 @@ class PaperSources:
         """The number of a passage, and the passage as the model sees it."""
         number = self.promise(passage.url or passage.document_id, (passage.start_line, passage.end_line))
         self.sources.seen[number] = passage
-        shown, _ = Sources(self.fence, number).show([passage])
+        shown, _ = Sources(self.fence, number).show([disarm(passage)])
         return number, shown
 
     def adopt(self, paper: Paper, summary: Condensed) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kosmos.agents.citing import Cited, cite
 from kosmos.agents.literature import answering, execution, planning, summarising
+from kosmos.agents.literature.forms import header_rows, is_verdict
 from kosmos.agents.literature.limits import available_tokens, room_for
 from kosmos.agents.literature.strategies import DocumentMode, Strategy, judge_mode
 from kosmos.agents.literature.work import Work
@@ -196,4 +197,6 @@ class LiteratureRun:
         removed = tuple(dict.fromkeys([*work.removed, *cited.removed]))
         for marker in removed:
             work.tell(EventType.CITATION_REMOVED, marker=marker, reason="it points nowhere")
-        self.cited = replace(cited, answer=cited.answer + below, removed=removed)
+        idle = header_rows(cited.answer)
+        claims = tuple(one for one in cited.claims if one.text not in idle and not is_verdict(one.text))
+        self.cited = replace(cited, answer=cited.answer + below, claims=claims, removed=removed)

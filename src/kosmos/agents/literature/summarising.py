@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kosmos.agents.literature.contract import Condensed, Paper, PaperText
 from kosmos.agents.literature.laying import describe
 from kosmos.agents.literature.limits import IN_HAND
+from kosmos.agents.literature.numbering import disarm
 from kosmos.agents.literature.work import CODES, Work, pieces_of
 from kosmos.agents.markers import clean_markers
 from kosmos.agents.sources import Sources
@@ -106,7 +107,7 @@ async def condense(work: Work, paper: Paper) -> Condensed:
     if not text.passages:
         raise KosmosError(f"{paper.source} has no text.")
     local = Sources(work.sources.fence)
-    shown, _ = local.show(await _material(work, paper, text))
+    shown, _ = local.show([disarm(passage) for passage in await _material(work, paper, text)])
     prompt = work.prompt(
         "document_condensed_summary",
         text.language,
