@@ -25,6 +25,7 @@ _REFERENCES = re.compile(
 _HEADING = re.compile(r"(#{1,6})\s")
 _ENTRY = re.compile(r"\s*(?:[-*]\s+)?(?:\[\d{1,4}\]|\d{1,4}[.)]\s|［\d)|.{0,600}?\b(?:19|20)\d{2}\b")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}|\\^`\[\]]{1,200}")
+_DOI_LINE = re.compile(r"\W{0,5}(?:https?://(?:dx\.)?doi|doi)\b", re.IGNORECASE)
 _ARXIV = re.compile(r"\barxiv\s*[:：]?\s*(\d{2})(\d{2})\.(\d{4,5})(?:v\d+)?", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\d./-])((?:19|20)\d{2})(?![\d/-])")
 _MARKS = re.compile(r"[\d⁰¹²³⁴⁵⁶⁷⁸⁹*†‡§¶∗#\[\]()（）{}^$\\]+|(?<=\s),|@\S+")
@@ -49,10 +50,10 @@ def find_facts(text: str, title: str, metadata: Mapping[str, Any]) -> PaperFacts
     abstract = next((at for at, line in enumerate(head) if _ABSTRACT.match(line)), None)
     listed = find_bibliography(lines)
     top = head if listed is None else head[: listed[0] - 1]
-    doi, arxiv = _doi(top, metadata), _arxiv(top)
+    before = top[:abstract] if abstract is not None else top[:20]
+    doi, arxiv = _doi(before, top, metadata), _arxiv(top)
     if (abstract is not None) + (listed is not None) + bool(doi or arxiv) < 2:
         return None
-    before = top[:abstract] if abstract is not None else top[:20]
     return PaperFacts(
         title=title,
         authors=_declared_authors(metadata) or _printed_authors(before, title),
@@ -85,9 +86,10 @@ def _end_of_section(lines: Sequence[str], start: int, level: int) -> int:
     return len(lines)
 
 
-def _doi(head: Sequence[str], metadata: Mapping[str, Any]) -> str:
+def _doi(before: Sequence[str], head: Sequence[str], metadata: Mapping[str, Any]) -> str:
+    """Its own: declared, above the abstract, or on a line that begins with it, as at the foot of a page."""
     declared = [str(metadata[name]) for name in ("doi", "DOI", "subject") if name in metadata]
-    for line in [*declared, *head]:
+    for line in [*declared, *before, *filter(_DOI_LINE.match, head)]:
         if found := _DOI.search(line):
             return found[0].rstrip(".,;:)'*_")
     return ""
