@@ -340,7 +340,7 @@ def results(
             pool.submit(_sites, kosmos.home.with_name("sites"), site),
             pool.submit(_evaluation, replace(kosmos, quick=True), tmp_path_factory.mktemp("set")),
             pool.submit(_agents, Kosmos(kosmos.home.with_name("agents")), folder),
-            pool.submit(_papers, Kosmos(kosmos.home.with_name("papers"))),
+            pool.submit(_papers, Kosmos(kosmos.home.with_name("papers"), {"KOSMOS_ENCODER": "none"})),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import replace
+from typing import Any
 
 from kosmos.accounts.credentials import NewCredential, add_credential
 from kosmos.agents.literature.intents import Intent
@@ -22,7 +23,7 @@ from .scene import Scene
 from .talks import Talk, final, payloads, talk_with
 
 SUMMARY = "document_condensed_summary"
-SURVEY = {"mode_type": Intent.REVIEW_GENERATION}
+SURVEY: dict[str, Any] = {"mode_type": Intent.REVIEW_GENERATION}
 
 
 async def add_papers(scene: Scene, count: int) -> tuple[str, ...]:
@@ -36,7 +37,7 @@ async def test_made_once_and_again_where_there_is_a_reason(scene: Scene) -> None
     async with ModelServer(reader) as server:
         talk = await literature_talk(scene, server)
 
-        async def calls(**more: object) -> tuple[int, dict[str, object]]:
+        async def calls(**more: Any) -> tuple[int, dict[str, Any]]:
             before = reader.count(SUMMARY)
             answer = await talk.answer("Survey them.", **wish(doc_ids=ids, **SURVEY, **more))
             return reader.count(SUMMARY) - before, answer["details"]

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from .scene import Scene
 
 
 @pytest.fixture
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Redis of its own."""
     folder = tmp_path_factory.mktemp("r")
     socket = folder / "r.sock"
@@ -32,7 +32,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
             if client.ping():
                 break
         time.sleep(0.05)
-    yield f"unix://{socket}"  # type: ignore[misc]
+    yield f"unix://{socket}"
     client.close()
     process.kill()
     process.wait()
@@ -68,7 +68,7 @@ async def test_redis(scene: Scene, redis_url: str) -> None:
     store = RedisSummaries(redis_url, scene.bench.clock)
     key = await check_store(store, "d")
     client = redis.Redis.from_url(redis_url)
-    assert 0 < int(client.ttl(key)) <= LIFETIME.total_seconds()  # type: ignore[arg-type]
+    assert 0 < int(client.ttl(key)) <= LIFETIME.total_seconds()
     client.close()
     await store.close()
 
