@@ -98,7 +98,8 @@ class Settings(BaseModel):
     )
     redis_url: Url | None = Field(
         default=None,
-        description="`redis://host:6379/0`. Workers of `kosmos worker --dramatiq` are woken over it.",
+        description="`redis://host:6379/0`. It wakes workers of `kosmos worker --dramatiq` and keeps "
+        "summaries of papers.",
     )
     worker_slots: int = Field(
         default=4,

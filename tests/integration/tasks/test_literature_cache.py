@@ -5,6 +5,8 @@ import os
 from dataclasses import replace
 from typing import Any
 
+import sqlalchemy as sa
+
 from kosmos.accounts.credentials import NewCredential, add_credential
 from kosmos.agents.literature.intents import Intent
 from kosmos.db.tables import chunk
@@ -13,8 +15,10 @@ from kosmos.domain.accounts import Role
 from kosmos.domain.credentials import CredentialType
 from kosmos.domain.events import EventType
 from kosmos.domain.redactions import Redaction, RedactionKind, RedactionSource, dump_redactions
+from kosmos.domain.sessions import RunStatus
 from kosmos.doubles.model_server import ModelServer, Reply
 from kosmos.llm.secrets import passing_box
+from kosmos.tasks import runs
 from kosmos.tasks.run_hall import RunHall
 from kosmos.tasks.summary_stores import LEASE, LIFETIME
 
@@ -100,6 +104,27 @@ async def test_what_a_dead_process_was_making_is_free_at_once(scene: Scene) -> N
             await conn.execute(summary_cache.update().values(**claim))
         await talk.ask("Survey.", **wish(doc_ids=ids, **SURVEY))
     assert reader.count(SUMMARY) == 4
+
+
+async def test_a_run_that_is_stopped_claims_nothing_any_more(scene: Scene) -> None:
+    ids = await add_papers(scene, 3)
+    hung = True
+
+    def slow(body: dict[str, Any]) -> Reply:
+        return Reply(content=condensed(body), hang=hung)
+
+    async with ModelServer(Reader(document_condensed_summary=slow)) as server:
+        talk = await literature_talk(scene, server)
+        run = await talk.start("Survey.", **wish(doc_ids=ids, **SURVEY))
+        await server.until_active(3)
+        stopped = await runs.stop_run(scene.bench, scene.owner, talk.session.id, run.id)
+        assert stopped.status is RunStatus.STOPPED
+        async with scene.bench.db.read() as conn:
+            claims = set((await conn.execute(sa.select(summary_cache.c.claimed_by))).scalars())
+        assert claims == {None}
+        hung = False
+        answer = await talk.answer("Survey.", **wish(doc_ids=ids, **SURVEY))
+    assert answer["details"]["summaries"] == 3
 
 
 async def test_one_that_fails_is_given_free(scene: Scene) -> None:

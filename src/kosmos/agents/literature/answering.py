@@ -12,7 +12,6 @@ from kosmos.agents.literature.laying import (
 from kosmos.agents.literature.reports import answer_from_summaries
 from kosmos.agents.literature.strategies import Strategy
 from kosmos.agents.literature.work import Work
-from kosmos.agents.sources import Sources
 from kosmos.domain.papers import reference_of
 from kosmos.errors import KosmosError
 
@@ -151,8 +150,3 @@ def last_resort(work: Work, reason: str) -> bool:
     work.say(lead + "\n\n" + "\n\n".join(parts))
     work.fall_back(f"{NODE}: the gathered material stands for the answer")
     return True
-
-
-def fenced(work: Work, text: str) -> str:
-    """Text of strangers between the marks of the session."""
-    return Sources(work.sources.fence).fenced(text)

@@ -4,7 +4,7 @@ from kosmos.agents.literature.intents import DEFAULT_INTENT, Intent, Recognised,
 from kosmos.agents.literature.laying import MOST_LISTED, label_papers, list_papers
 from kosmos.agents.literature.limits import MAX_INTENT_RECOGNITION_RETRIES, MOST_SUB_QUESTIONS
 from kosmos.agents.literature.plans import SubQuestion, make_plan, read_sub_questions
-from kosmos.agents.literature.strategies import DocumentMode, Strategy, choose_strategy
+from kosmos.agents.literature.strategies import DocumentMode, choose_strategy
 from kosmos.agents.literature.work import Work
 from kosmos.errors import KosmosError
 
@@ -88,8 +88,3 @@ async def generate_sub_questions(work: Work) -> None:
 def generate_plan(work: Work) -> None:
     """A step for each sub-question."""
     work.state.plan = make_plan(work.state.sub_questions)
-
-
-def skips_gathering(work: Work) -> bool:
-    """Whether the answer can be written at once."""
-    return work.state.strategy in (Strategy.FULL_CONTENT, Strategy.SIMPLE_INTERACTION)
