@@ -56,7 +56,9 @@ def test_the_front_page_and_its_policy(served: Served) -> None:
     assert http.get("/", headers={"if-none-match": tag}).status_code == 304
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "../callers.py", "%2e%2e/app.py", "text/", "", "text/en.json%00"])
+@pytest.mark.parametrize(
+    "path", ["nothing.js", "../callers.py", "%2e%2e/app.py", "text/", "", "text/en.json%00"]
+)
 def test_nothing_but_the_files_of_the_page(served: Served, path: str) -> None:
     assert served.client().get(f"/page/{path}").status_code == 404
 
@@ -174,7 +176,12 @@ def test_evaluations_are_told_without_single_questions(served: Served, world: Wo
     folder = served.settings.home / "evals"
     folder.mkdir(exist_ok=True)
     report = {"questions": 2, "each": {"secret question": {}}, "overall": {"MRR@10": {"value": 0.5}}}
-    names = ("mine-20260101T000000000000", "mine-20260201T000000000000", "mine", "broken-20260301T000000000000")
+    names = (
+        "mine-20260101T000000000000",
+        "mine-20260201T000000000000",
+        "mine",
+        "broken-20260301T000000000000",
+    )
     for name in names:
         text = "{" if name.startswith("broken") else json.dumps({"name": "mine", "report": report})
         (folder / f"{name}.json").write_text(text)
@@ -196,9 +203,11 @@ def test_all_jobs_are_told_as_they_change(served: Served, world: World) -> None:
     assert "event: open" in first
     assert "event: job" not in first
     last = first.split("\n", maxsplit=1)[0].removeprefix("id: ")
-    job = world.owner.ok("POST", "/api/v1/jobs", {"type": "indexing", "document_id": world.ids["document_id"]})
+    job = world.owner.ok(
+        "POST", "/api/v1/jobs", {"type": "indexing", "document_id": world.ids["document_id"]}
+    )
     told = world.owner.call("GET", f"/api/v1/jobs/events?seconds=0&after={last}").text
-    bodies = [json.loads(line[6:]) for line in told.split("\n") if line.startswith("data: {\"id\"")]
+    bodies = [json.loads(line[6:]) for line in told.split("\n") if line.startswith('data: {"id"')]
     mine = [body for body in bodies if body["id"] == job["job"]["id"]]
     assert mine[-1]["status"] == "PENDING"
     other = world.stranger.call("GET", f"/api/v1/jobs/events?seconds=0&after={last}").text
@@ -215,4 +224,3 @@ def test_markdown_in_bounds(served: Served, world: World) -> None:
     assert found["items"] == ["<p><strong>a</strong></p>\n", "<p>&lt;b&gt;</p>\n"]
     assert world.stranger.call("POST", "/api/v1/markdown", {"texts": ["x" * 100_001]}).status_code == 422
     assert world.stranger.call("POST", "/api/v1/markdown", {"texts": ["x"] * 101}).status_code == 422
-

@@ -1,5 +1,6 @@
 """One browser and one served instance for all tests of the page."""
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,9 @@ from playwright.sync_api import Browser
 from acceptance.agents.server import free_port
 from acceptance.page.browsing import find_chromium, open_browser, sign_in_link
 from acceptance.small_site import SmallSite, serve_site
+
+TEXT = "# Valves\n\nThe red valve opens at dawn and closes at noon.\n"
+ANSWER = "It **opens at dawn** [1]."
 
 
 @dataclass
@@ -95,3 +99,44 @@ def browser() -> Iterator[Browser]:
     """The browser. Its driver keeps a loop in this thread, so that it must go before other tests come."""
     with open_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="package")
+def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A model that searches, thinks, and answers."""
+    search = {
+        "tool_calls": [{"name": "search", "arguments": {"query": "red valve"}}],
+        "reasoning": "Let me look.",
+    }
+    script = {
+        "replies": [
+            {**search, "when": {"anywhere": "When does the red valve open?"}},
+            {"content": ANSWER, "when": {"anywhere": "<data"}},
+            {"content": "word " * 400, "pace": 0.05, "when": {"anywhere": "Go on for ever"}, "repeat": True},
+        ],
+        "default": {"content": "Valves"},
+    }
+    path = tmp_path_factory.mktemp("double") / "script.json"
+    path.write_text(json.dumps(script))
+    port = free_port()
+    command = [sys.executable, "-m", "kosmos", "model-double", str(path), "--port", str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    yield f"http://127.0.0.1:{port}/v1"
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="package")
+def modelled(tmp_path_factory: pytest.TempPathFactory, double: str) -> Iterator[Host]:
+    """A server with a model."""
+    made = Host(tmp_path_factory.mktemp("chat") / "home", free_port())
+    made.start()
+    with made.client() as http:
+        form = {"name": "m", "type": "LLM", "base_url": double, "model": "m", "is_default": True}
+        http.post("/api/v1/credentials", json=form).raise_for_status()
+        space = http.get("/api/v1/spaces").json()["items"][0]["id"]
+        http.post(
+            f"/api/v1/spaces/{space}/documents", params={"filename": "valves.md"}, content=TEXT.encode()
+        )
+    yield made
+    made.end()

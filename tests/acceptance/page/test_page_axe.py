@@ -24,7 +24,15 @@ def axe() -> str:
     given = os.environ.get("KOSMOS_TEST_AXE")
     path = Path(given) if given else FOLDER / "axe-core" / "axe.min.js"
     if not path.is_file() and shutil.which("npm"):
-        command = ["npm", "install", "--prefix", str(FOLDER.parent), "--no-save", "--no-package-lock", "axe-core@4"]
+        command = [
+            "npm",
+            "install",
+            "--prefix",
+            str(FOLDER.parent),
+            "--no-save",
+            "--no-package-lock",
+            "axe-core@4",
+        ]
         subprocess.run(command, check=False, capture_output=True, timeout=120)
     if not path.is_file():
         pytest.skip("no axe-core: npm install --prefix tests --no-save axe-core@4")
@@ -54,7 +62,9 @@ def test_no_serious_violation(
         person.page.reload()  # the address differs by its fragment alone
         person.at(".drop")
         person.drop({f"valves {language}.md": TEXT})
-        expect(person.page.locator("tbody tr", has_text=f"valves {language}").locator(".tag.ready")).to_have_count(1)
+        expect(
+            person.page.locator("tbody tr", has_text=f"valves {language}").locator(".tag.ready")
+        ).to_have_count(1)
         for room in ROOMS:
             person.way(room)
             person.at(f"main kosmos-{room} h1, main kosmos-{room} textarea")

@@ -172,25 +172,26 @@ def _approve(person: Visit, words: dict[str, str]) -> None:
 
     def answer(route: Route) -> None:
         decided.append(json.loads(route.request.post_data or "null"))
-        route.fulfill(status=200, json={"id": "a1", "status": "approved"})
+        route.fulfill(status=200, json={"id": "a1", "status": "APPROVED"})
 
-    asked = {"id": "a1", "tool": "shell", "risk": "high", "command": "kubectl scale deploy/hq --replicas=3"}
-    asked["diff"] = "@@ -1 +1 @@\n-replicas: 2\n+replicas: 3"
+    asked: dict[str, Any] = {"approval_id": "a1", "call": "c1", "tool": "kubectl", "level": "HIGH"}
+    asked["argv"] = ["kubectl", "scale", "deploy/hq", "--replicas=3", "it's"]
+    asked["preview"] = "@@ -1 +1 @@\n-replicas: 2\n+replicas: 3"
     events = [("run_start", {"strategy": "loop"}), ("approval_request", asked)]
-    person.page.route("**/api/v1/approvals", lambda route: route.fulfill(json={"items": []}))
-    person.page.route("**/api/v1/approvals/a1/decision", answer)
+    person.page.route("**/api/v1/approvals?*", lambda route: route.fulfill(json={"items": []}))
+    person.page.route("**/api/v1/approvals/a1/decide", answer)
     person.page.route("**/runs", lambda route: _stream(route, events))
     person.page.route("**/runs/r1/events", lambda route: route.fulfill(status=204))
     person.way("chat")
     person.page.locator(".composer textarea").fill("scale it")
     person.page.keyboard.press("Enter")
     card = person.at(".approval")
-    assert card.locator(".command").inner_text() == asked["command"]
+    assert card.locator(".command").inner_text() == r"kubectl scale deploy/hq --replicas=3 'it'\''s'"
     assert card.locator(".diff .more").inner_text().strip() == "+replicas: 3"
     person.shoot("approval")
     card.locator("button.primary").click()
     card.locator(".tag", has_text=words["approved"]).wait_for()
-    assert decided == [{"approve": True}]
+    assert decided == [{"approved": True, "reason": ""}]
     person.page.unroute_all(behavior="ignoreErrors")
 
 

@@ -3,7 +3,7 @@ import { h, put } from "../parts/dom.js";
 import { duration, lines } from "../parts/format.js";
 import { linesAddress } from "../parts/route.js";
 import { named, t } from "../parts/text.js";
-import { approvalCard } from "./approvals.js";
+import { approvalCard, approvalId } from "./approvals.js";
 
 export class Trace {
   #calls = new Map();
@@ -41,10 +41,10 @@ export class Trace {
     approval_request: (payload) => this.#ask(payload),
     approval_result: (payload) => this.#decided(payload),
     doc_summary_init: (payload) => this.#init(payload),
-    doc_summary_start: (payload) => this.#paper(payload, "running"),
-    doc_summary_chunk: (payload) => this.#paper(payload, "running").words.append(payload.text ?? payload.chunk ?? ""),
+    doc_summary_start: (payload) => put(this.#paper(payload, "running").words),
+    doc_summary_chunk: (payload) => this.#paper(payload, "running").words.append(payload.text),
     doc_summary_complete: (payload) => this.#completed(payload),
-    doc_summary_error: (payload) => this.#paper(payload, "failed").words.append(payload.error ?? payload.message ?? ""),
+    doc_summary_error: (payload) => this.#paper(payload, "failed").words.append(payload.error),
   };
 
   #facts({ step, tools, finish, calls, failed }) {
@@ -76,18 +76,18 @@ export class Trace {
     if (sources.length) item.append(h("ul", {}, sources.map((one) => h("li", {}, one.url ? one.url : h("a", { href: linesAddress(one) }, `[${one.number}] ${one.source} ${lines(one.start_line, one.end_line)}`)))));
   }
 
-  #init({ documents, docs, total }) {
-    const known = documents ?? docs ?? [];
+  #init({ documents, total }) {
+    const known = documents ?? [];
     for (const one of known) this.#paper(one, "waiting");
     if (!known.length && total) this.papers.setAttribute("aria-label", `${t("chat.papers")} (${total})`);
   }
 
   /** The card of a document, made when it is first named. */
   #paper(payload, state) {
-    const id = payload.document_id ?? payload.doc_id ?? payload.id;
+    const id = payload.document_id;
     if (!this.#papers.has(id)) {
       const words = h("p");
-      const element = h("li", {}, h("strong", {}, payload.title ?? payload.source ?? payload.doc_name ?? id), words);
+      const element = h("li", {}, h("strong", {}, payload.title ?? id), words);
       this.papers.append(element);
       this.#papers.set(id, { element, words });
     }
@@ -99,17 +99,18 @@ export class Trace {
   #completed(payload) {
     const { words } = this.#paper(payload, "done");
     const whole = payload.summary ?? payload.text;
-    if (whole) words.textContent = whole;
+    if (whole) put(words, whole);
+    else if (payload.cached && !words.textContent) put(words, t("chat.cached"));
   }
 
   #ask(payload) {
     const card = approvalCard(payload, { past: this.past });
     for (const other of document.querySelectorAll(`[data-approval="${CSS.escape(card.id)}"]`)) other.remove();
-    this.#approvals.set(payload.id ?? payload.approval_id, card);
+    this.#approvals.set(approvalId(payload), card);
     this.asked.append(card.element);
   }
 
   #decided(payload) {
-    this.#approvals.get(payload.id ?? payload.approval_id)?.decided(payload);
+    this.#approvals.get(approvalId(payload))?.decided(payload);
   }
 }

@@ -91,7 +91,7 @@ class KosmosChat extends HTMLElement {
     this.#session = await get(`/sessions/${id}`, { signal });
     if (this.#session.agent_id) this.agents.value = this.#session.agent_id;
     const [messages, runs] = await Promise.all([all(`/sessions/${id}/messages`, { signal }), get(`/sessions/${id}/runs`, { signal })]);
-    const running = runs.items.find((run) => run.status === "RUNNING");
+    const running = runs.items.find((run) => ["RUNNING", "WAITING"].includes(run.status));
     await drawThread(this.thread, messages, { session: id, running: running?.id });
     if (running) this.#follow(new RunView(id, running.id));
     this.#down();

@@ -20,7 +20,7 @@ export function resultItem(hit, query) {
       h("span", { class: "score", title: t("search.score") }, fixed(hit.score)),
     ),
     h("p", { class: "soft small" }, [spaces.named(hit.space_id), hit.source, hit.more ? t("search.more", { count: hit.more }) : ""].filter(Boolean).join(" · ")),
-    h("blockquote", {}, highlighted(hit.text.slice(0, LONG), query), hit.text.length > LONG ? "…" : ""),
+    h("blockquote", { class: hit.text.length > 420 || hit.text.split("\n").length > 6 ? "long" : null }, highlighted(hit.text.slice(0, LONG), query), hit.text.length > LONG ? "…" : ""),
     hit.neighbours.length ? h("details", {}, h("summary", {}, t("search.beside", { count: hit.neighbours.length })), hit.neighbours.map((one) => h("blockquote", { class: "soft" }, h("a", { href: linesAddress({ ...one, document_id: hit.document_id }) }, lines(one.start_line, one.end_line)), " ", one.text.slice(0, 300)))) : null,
     why(hit),
   );
@@ -28,7 +28,7 @@ export function resultItem(hit, query) {
 
 /** The words of the question, marked in the text. */
 function highlighted(text, query) {
-  const words = [...new Set(query.match(/[\p{L}\p{N}]{2,}/gu) ?? [])].flatMap((word) => (/\p{Script=Han}/u.test(word) ? grams(word) : [word]));
+  const words = [...new Set(query.match(/\p{Script=Han}{2,}|[\p{L}\p{N}]{4,}/gu) ?? [])].flatMap((word) => (/\p{Script=Han}/u.test(word) ? grams(word) : [word]));
   if (!words.length) return [text];
   const pattern = new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "giu");
   return text.split(pattern).map((part, at) => (at % 2 ? h("mark", {}, part) : part));
