@@ -110,8 +110,9 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     script = {
         "replies": [
+            {"content": "Red valve", "when": {"anywhere": "Give a title"}, "repeat": True},
             {**search, "when": {"anywhere": "When does the red valve open?"}},
-            {"content": ANSWER, "when": {"anywhere": "<data"}},
+            {"content": ANSWER, "when": {"anywhere": "valves.md"}, "repeat": True},
             {"content": "word " * 400, "pace": 0.05, "when": {"anywhere": "Go on for ever"}, "repeat": True},
         ],
         "default": {"content": "Valves"},
