@@ -4,13 +4,14 @@ import asyncio
 import getpass
 import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from kosmos.accounts.people import make_first_user
 from kosmos.accounts.tokens import authenticate
 from kosmos.agents.react.checkpoints import Checkpoints
+from kosmos.blobs.contract import Blobs
 from kosmos.blobs.opening import open_blobs
 from kosmos.config import Settings
 from kosmos.db import Database
@@ -36,6 +37,7 @@ from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import SearchEngine, WebSearch
 
 log = logging.getLogger(__name__)
+Fill = Callable[[Database, Blobs], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,16 @@ class App:
 @asynccontextmanager
 async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncIterator[App]:
     """Open Kosmos: make the home, bring the tables up to date, make the first owner; close it all after."""
+    async with open_bench(settings, clock=clock) as bench:
+        await _welcome(settings, bench)
+        yield App(settings=settings, bench=bench, box=bench.box)
+
+
+@asynccontextmanager
+async def open_bench(
+    settings: Settings, *, clock: Clock = system_clock, fill: Fill | None = None
+) -> AsyncIterator[Workbench]:
+    """The engines alone; `fill` puts rows and bytes into new ones before anything else looks at them."""
     make_home(settings)
     db = Database(settings.database)
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
@@ -75,15 +87,16 @@ async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncI
         mcp=McpPool(settings.mcp_file, settings.home / "mcp_trust.json", _policy(settings)),
     )
     try:
-        await ensure_current(db, upgrade=settings.embedded)
+        if fill is not None:
+            await fill(db, blobs)
+        await ensure_current(db, upgrade=settings.embedded or fill is not None)
         key = settings.secret_key.get_secret_value() if settings.secret_key else None
         bench = replace(bench, box=open_box(key, settings.key_file))
         bench = await _with_encoder(settings, bench)
         if settings.redis_url is not None:
             bench.waker.add(_redis_listener(settings.redis_url))
             bench = replace(bench, summaries=RedisSummaries(settings.redis_url, clock))
-        await _welcome(settings, bench)
-        yield App(settings=settings, bench=bench, box=bench.box)
+        yield bench
     finally:
         await bench.close()
 

@@ -23,6 +23,7 @@ from kosmos.cli import (
     evaluating_ops,
     instance,
     jobs,
+    keeping,
     knowledge_mcp,
     models,
     os_mcp,
@@ -49,6 +50,7 @@ reading.register(app)
 crawling.register(app)
 app.command()(chunks.rechunk)
 app.command()(verifying.verify)
+keeping.register(app)
 app.add_typer(documents.group, name="documents")
 documents.group.command("cost")(costs.show_cost)
 app.add_typer(chunks.group, name="chunks")

@@ -57,6 +57,15 @@ class Database:
                 yield conn
 
     @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncConnection]:
+        """A `read` that sees the state of its first query to the end, however long it takes."""
+        with _clear_errors(self.url):
+            async with self.engine.connect() as conn:
+                if not self.is_sqlite:  # there a reader never sees anything else
+                    await conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                yield conn
+
+    @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A connection in a transaction that commits when the block ends and rolls back when it fails."""
         if self._writer is None:

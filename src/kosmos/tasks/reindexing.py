@@ -45,7 +45,7 @@ async def reindex(bench: Workbench, run: Run) -> Result:
         if not batch:
             break
         for document in batch:
-            rows += await _reindex_document(bench, document)
+            rows += await reindex_document(bench, document)
         after, done = batch[-1].id, done + len(batch)
         counts = {"current_documents": done, "total_documents": max(total, done), "rows": rows}
         made = []
@@ -58,7 +58,8 @@ async def reindex(bench: Workbench, run: Run) -> Result:
     return {"rows": rows, "documents": done}
 
 
-async def _reindex_document(bench: Workbench, document: Document) -> int:
+async def reindex_document(bench: Workbench, document: Document) -> int:
+    """Write the rows of a document again, and drop its dead ones; how many it has."""
     async with bench.db.read() as conn:
         kinds = (await settings_of(conn, document.space_id)).hidden_kinds
         found, described = await _live(conn, document, kinds)
