@@ -19,6 +19,7 @@ from kosmos.db.migrate import ensure_current
 from kosmos.domain.accounts import Principal
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.domain.names import clean_name
+from kosmos.domain.quotas import Quota, Quotas
 from kosmos.encoders.opening import Quarters, open_encoder
 from kosmos.encoders.shelf import EncoderShelf
 from kosmos.errors import ConfigError, InvalidInput, Unauthenticated
@@ -31,8 +32,10 @@ from kosmos.net import Limits as FetchLimits
 from kosmos.retrieval.cross_encoder import CrossEncoder
 from kosmos.store.opening import open_store
 from kosmos.tasks.agents import add_shipped_agents
+from kosmos.tasks.quotas import QuotaBook
 from kosmos.tasks.summary_stores import RedisSummaries
 from kosmos.tasks.workbench import Workbench
+from kosmos.telemetry.traces import trace_to
 from kosmos.tools.mcp_pool import McpPool
 from kosmos.tools.web_search import SearchEngine, WebSearch
 
@@ -70,6 +73,8 @@ async def open_bench(
 ) -> AsyncIterator[Workbench]:
     """The engines alone; `fill` puts rows and bytes into new ones before anything else looks at them."""
     make_home(settings)
+    if settings.otel_endpoint is not None:
+        trace_to(settings.otel_endpoint)
     db = Database(settings.database)
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
     blobs = open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
@@ -84,6 +89,7 @@ async def open_bench(
         reranker=CrossEncoder(settings.reranker.expanduser()) if settings.reranker else None,
         web_search=_web_search(settings),
         checkpoints=Checkpoints(_checkpoints(settings)),
+        quotas=QuotaBook(_quotas(settings)),
         mcp=McpPool(settings.mcp_file, settings.home / "mcp_trust.json", _policy(settings)),
     )
     try:
@@ -114,6 +120,15 @@ def _limits(settings: Settings) -> Limits:
         cpu_seconds=int(settings.convert_timeout) or 1,
         seconds=settings.convert_timeout,
     )
+
+
+def _quotas(settings: Settings) -> Quotas:
+    """What the instance grants."""
+    space = Quota(
+        settings.quota_space_documents, settings.quota_space_bytes, settings.quota_space_tokens_per_day
+    )
+    user = Quota(settings.quota_user_documents, settings.quota_user_bytes, settings.quota_user_tokens_per_day)
+    return Quotas(space, user)
 
 
 def _policy(settings: Settings) -> Policy:

@@ -38,6 +38,7 @@ EXTRAS = {
     "rescue": (("pdf_oxide",), "truncated PDF files"),
     "ocr": (("rapidocr",), "text in scanned pages and images"),
     "models": (("tokenizers",), "encoders from local model folders"),
+    "otel": (("opentelemetry.sdk", "opentelemetry.exporter.otlp"), "traces for a collector"),
     "office": (("mammoth", "openpyxl", "pptx"), "Word, Excel and PowerPoint files"),
 }
 

@@ -30,6 +30,10 @@ class TooLarge(InvalidInput):
     """The request is larger than allowed."""
 
 
+class OverQuota(TooLarge):
+    """A quota of documents or bytes is used up."""
+
+
 class ConversionFailed(InvalidInput):
     """The file could not be turned into text; trying again will not help."""
 
@@ -64,6 +68,22 @@ class NotReady(KosmosError):
     ) -> None:
         super().__init__(message, remedy=remedy)
         self.seconds = seconds
+
+
+class SlowDown(KosmosError):
+    """Too much in too short a time; go on later."""
+
+    retryable = True
+
+    def __init__(
+        self, message: str | None = None, *, retry_after: float = 1.0, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.retry_after = retry_after
+
+
+class TokensUsedUp(SlowDown):
+    """The tokens of models for today are used up."""
 
 
 class DeadlinePassed(KosmosError):

@@ -20,6 +20,7 @@ from kosmos.api import (
     evaluations,
     jobs,
     markdown,
+    metrics,
     openai,
     page,
     people,
@@ -31,6 +32,7 @@ from kosmos.api import (
 )
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
+from kosmos.api.rates import Pace
 from kosmos.api.requests import RequestShell
 from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
@@ -96,11 +98,13 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
+    api.state.pace = Pace(settings.rate_limit)
     problems.install(api)
     for router in _ROUTERS:
         api.include_router(router, prefix=API, responses=PROBLEMS)
     api.include_router(openai.router, responses=PROBLEMS)
     api.include_router(page.router)
+    api.include_router(metrics.router, responses=PROBLEMS)
     api.get("/healthz", tags=["health"])(healthz)
     api.add_middleware(RequestShell, max_body=settings.max_body_bytes)
     return api

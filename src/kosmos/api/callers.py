@@ -7,11 +7,14 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from kosmos.accounts.tokens import authenticate
+from kosmos.api.rates import Pace
+from kosmos.api.requests import note_caller
 from kosmos.app import App
 from kosmos.domain.accounts import Principal
 from kosmos.errors import Forbidden, Unauthenticated
 
 _bearer = HTTPBearer(auto_error=False, description="An API token: `kosmos tokens create NAME`")
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 _READING = {"GET", "HEAD"}
 
 
@@ -43,7 +46,7 @@ def refuse_cross_site(request: Request) -> None:
 async def _caller(
     request: Request,
     app: Annotated[App, Depends(_app)],
-    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    given: Bearer,
 ) -> Principal:
     text = given.credentials if given else None
     if text is None and "authorization" not in request.headers:
@@ -53,7 +56,11 @@ async def _caller(
     if text is None:
         raise Unauthenticated(remedy="Send it as: Authorization: Bearer kosmos_…")
     async with app.bench.db.read() as conn:
-        return await authenticate(conn, text, app.bench.clock())
+        who = await authenticate(conn, text, app.bench.clock())
+    note_caller(request.scope, who.user.id, who.token_id)
+    pace: Pace = request.app.state.pace
+    pace.take(who.token_id)
+    return who
 
 
 TheApp = Annotated[App, Depends(_app)]

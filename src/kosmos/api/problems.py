@@ -26,6 +26,7 @@ _STATUS: tuple[tuple[type[errors.KosmosError], int], ...] = (
     (errors.NotFound, 404),
     (errors.Conflict, 409),
     (errors.NoCredential, 409),
+    (errors.SlowDown, 429),
     (errors.FetchRefused, 422),
     (errors.FetchFailed, 502),
     (errors.ProviderError, 502),
@@ -72,6 +73,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         409: "Does not fit the present state",
         413: "Too large",
         422: "Not understood",
+        429: "Too much in too short a time",
     }.items()
 }
 
@@ -124,7 +126,7 @@ def install(api: FastAPI) -> None:
         if status >= 500:
             log.error("request failed", exc_info=error, extra={"request_id": request_id(request.scope)})
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-        if isinstance(error, errors.ProviderBusy) and error.retry_after is not None:
+        if isinstance(error, errors.ProviderBusy | errors.SlowDown) and error.retry_after is not None:
             headers["Retry-After"] = str(int(error.retry_after) + 1)
         return problem_response(
             Problem(

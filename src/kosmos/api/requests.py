@@ -9,10 +9,16 @@ import uuid
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kosmos.telemetry import measures, traces
+
 log = logging.getLogger("kosmos.api")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEY = "kosmos.request_id"
 _MOST = "kosmos.max_body"
+_WHO = "kosmos.caller"
+_STREAM = b"text/event-stream"
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+NOWHERE = "none"  # the route of what no route fits
 
 
 def request_id(scope: Scope) -> str:
@@ -23,6 +29,53 @@ def request_id(scope: Scope) -> str:
 def widen_body(scope: Scope, most: int) -> None:
     """Let the body of this request have so many bytes; for routes that do not keep it in memory."""
     scope[_MOST][0] = most
+
+
+def note_caller(scope: Scope, user_id: str, token_id: str) -> None:
+    """Say in the log line of a request who made it."""
+    scope[_WHO] = {"user_id": user_id, "token_id": token_id}
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that serves a request: never what somebody wrote."""
+    return str(getattr(scope.get("route"), "path", NOWHERE))
+
+
+class _Seen:
+    """What is known of a request so far."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._began = time.perf_counter()
+        self._streams = ""
+        self.status = 0
+
+    def answer(self, message: Message) -> None:
+        """Its answer begins."""
+        self.status = message["status"]
+        if any(name == b"content-type" and value.startswith(_STREAM) for name, value in message["headers"]):
+            self._streams = route_of(self._scope)
+            measures.STREAMS.add(self._streams)
+            measures.STREAMS_OPEN.add(self._streams)
+
+    def end(self) -> None:
+        """It is over: one log line, and what is counted."""
+        scope, seconds = self._scope, time.perf_counter() - self._began
+        route, method = route_of(scope), _method(scope)
+        measures.HTTP_REQUESTS.add(method, route, str(self.status))
+        if self._streams:
+            measures.STREAMS_OPEN.add(self._streams, by=-1)
+        else:
+            measures.HTTP_SECONDS.observe(seconds, method, route)
+        extra = {"request_id": request_id(scope), "method": scope["method"], "path": scope["path"]}
+        extra |= {"route": route, **scope.get(_WHO, {})}
+        extra |= {"status": self.status, "ms": round(seconds * 1000, 1)}
+        log.info("request", extra=extra)
+
+
+def _method(scope: Scope) -> str:
+    """The method, where it is one that everybody knows."""
+    return scope["method"] if scope["method"] in METHODS else NOWHERE
 
 
 class RequestShell:
@@ -39,25 +92,25 @@ class RequestShell:
             return
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         scope[_KEY] = given.decode() if _ID.fullmatch(given) else uuid.uuid4().hex[:12]
-        started, status = time.perf_counter(), [0]
+        seen = _Seen(scope)
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                status[0] = message["status"]
+                seen.answer(message)
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id(scope).encode())]
             await send(message)
 
         try:
             scope[_MOST] = [self._max_body]
-            await self._app(scope, _limited(receive, scope[_MOST]), noted)
+            with traces.span("request", method=_method(scope), request_id=request_id(scope)) as made:
+                await self._app(scope, _limited(receive, scope[_MOST]), noted)
+                traces.add(made, route=route_of(scope), status=seen.status)
         except Exception:
             log.exception("request broke", extra={"request_id": request_id(scope)})
-            if status[0] == 0:
+            if seen.status == 0:
                 await _send_500(noted, request_id(scope))
         finally:
-            extra = {"request_id": request_id(scope), "method": scope["method"], "path": scope["path"]}
-            extra |= {"status": status[0], "ms": round((time.perf_counter() - started) * 1000, 1)}
-            log.info("request", extra=extra)
+            seen.end()
 
 
 def _limited(receive: Receive, limit: list[int]) -> Receive:

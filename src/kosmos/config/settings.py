@@ -110,6 +110,35 @@ class Settings(BaseModel):
     reranker: Path | None = Field(
         default=None, description="Folder of a local reranker: `model.onnx` and `tokenizer.json`."
     )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="Token that may read `/metrics` and nothing else. Administrators' tokens may as well.",
+    )
+    otel_endpoint: Url | None = Field(
+        default=None,
+        description="Where traces go (OTLP over HTTP), as `http://127.0.0.1:4318/v1/traces`. Default: nowhere.",
+    )
+    rate_limit: int = Field(
+        default=0, ge=0, description="Requests that one token may make in a minute. 0: as many as it likes."
+    )
+    quota_space_documents: int | None = Field(default=None, ge=0, description="Most documents of a space.")
+    quota_space_bytes: int | None = Field(
+        default=None, ge=0, description="Most bytes of originals of a space."
+    )
+    quota_space_tokens_per_day: int | None = Field(
+        default=None, ge=0, description="Most tokens that jobs of a space may take of models in a day (UTC)."
+    )
+    quota_user_documents: int | None = Field(
+        default=None, ge=0, description="Most documents in all spaces that a user owns."
+    )
+    quota_user_bytes: int | None = Field(
+        default=None, ge=0, description="Most bytes of originals in all spaces that a user owns."
+    )
+    quota_user_tokens_per_day: int | None = Field(
+        default=None,
+        ge=0,
+        description="Most tokens that a user's runs and the jobs of their spaces may take in a day (UTC).",
+    )
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda text: str(text).upper())
     ] = Field(default="WARNING", description="Least severe log line that is written.")

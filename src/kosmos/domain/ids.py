@@ -15,6 +15,11 @@ def new_id() -> str:
     return str(uuid.UUID(int=value))
 
 
+def first_id(moment: datetime) -> str:
+    """An id before all that are made from that moment on."""
+    return str(uuid.UUID(int=int(moment.timestamp() * 1000) << 80))
+
+
 def made_at(identity: str) -> datetime:
     """When an id was made; the beginning of time for a string that is none of ours."""
     try:

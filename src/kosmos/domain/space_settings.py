@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kosmos.domain.quotas import Quota, check_quota, read_quota
 from kosmos.domain.redactions import RedactionKind
 from kosmos.errors import InvalidInput
 
@@ -16,7 +17,7 @@ BATCH_LINES = 200
 MIN_BATCH_LINES, MAX_BATCH_LINES = 20, 1000
 MAX_PARALLEL = 64
 MAX_SIZE = 8192
-CHUNKING, REDACTION = "chunking", "redaction"
+CHUNKING, REDACTION, LIMITS = "chunking", "redaction", "limits"
 ON, OFF = "on", "off"
 ALL_KINDS = frozenset(RedactionKind)
 
@@ -31,6 +32,7 @@ class SpaceSettings:
     parallel_batches: int | None = None
     sizes: tuple[int, int, int] = (256, 512, 2048)  # least, core and most tokens of a chunk by structure
     hidden_kinds: frozenset[RedactionKind] = field(default=ALL_KINDS)
+    limits: Quota = field(default_factory=Quota)  # beside those of the instance
 
 
 def read_settings(stored: Mapping[str, Any]) -> SpaceSettings:
@@ -41,7 +43,8 @@ def read_settings(stored: Mapping[str, Any]) -> SpaceSettings:
     kinds = _kinds(stored.get(REDACTION))
     if "sizes" in usable:
         usable["sizes"] = tuple(usable["sizes"])
-    return SpaceSettings(**usable, hidden_kinds=ALL_KINDS if kinds is None else kinds)
+    hidden = ALL_KINDS if kinds is None else kinds
+    return SpaceSettings(**usable, hidden_kinds=hidden, limits=read_quota(stored.get(LIMITS)))
 
 
 def check_settings(given: Mapping[str, Any]) -> None:
@@ -56,6 +59,7 @@ def check_settings(given: Mapping[str, Any]) -> None:
             )
         if not _FITS[name](value):
             raise InvalidInput(f"{str(value)[:40]!r} is no value for {name}.", remedy=_REMEDIES[name])
+    check_quota(given.get(LIMITS, {}))
     if REDACTION in given and _kinds(given[REDACTION]) is None:
         known = ", ".join(RedactionKind)
         raise InvalidInput(
@@ -65,12 +69,13 @@ def check_settings(given: Mapping[str, Any]) -> None:
 
 
 def merge_settings(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with some of chunking, or redaction, changed; None takes a value away."""
+    """Settings with some of chunking or limits, or redaction, changed; None takes a value away."""
     merged = dict(stored)
-    before = stored.get(CHUNKING)
-    chunking = {**(before if isinstance(before, Mapping) else {}), **changes.get(CHUNKING, {})}
-    merged[CHUNKING] = {name: value for name, value in chunking.items() if value is not None}
-    merged |= {name: value for name, value in changes.items() if name != CHUNKING}
+    for group in (CHUNKING, LIMITS):
+        before = stored.get(group)
+        new = {**(before if isinstance(before, Mapping) else {}), **changes.get(group, {})}
+        merged[group] = {name: value for name, value in new.items() if value is not None}
+    merged |= {name: value for name, value in changes.items() if name not in (CHUNKING, LIMITS)}
     return {name: value for name, value in merged.items() if value not in (None, {})}
 
 

@@ -10,6 +10,7 @@ from kosmos.db.embeddings import get_vectors, put_vectors
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.encoders.contract import Encoder
 from kosmos.store.rows import Dense
+from kosmos.telemetry.measures import count_lookups
 
 BATCH = 256  # texts that are looked up, encoded and kept at a time
 
@@ -42,6 +43,7 @@ async def _encode_batch(
         if size in (0, len(raw))  # a vector of another length is of no use
     }
     missing = [sha256 for sha256 in batch if sha256 not in found]
+    count_lookups("embedding", hits=len(batch) - len(missing), misses=len(missing))
     if missing:
         made = await encoder.encode_passages([batch[sha256] for sha256 in missing])
         new = {sha256: vector.astype("<f4").tobytes() for sha256, vector in zip(missing, made, strict=True)}

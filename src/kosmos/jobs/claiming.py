@@ -12,6 +12,7 @@ from kosmos.db.jobs import Candidate, Full
 from kosmos.domain.clock import Clock
 from kosmos.domain.jobs import Job, JobStatus
 from kosmos.jobs.creation import RECHECK, WAITING
+from kosmos.telemetry.measures import JOBS_CLAIMED
 
 LOOK_AHEAD = 4  # when some of the candidates may not run, so many times more are looked at next
 LONGEST_PAGE = 500
@@ -49,6 +50,8 @@ class Claimer:
                 if only is not None or len(found) < page:
                     break
                 page = min(page * LOOK_AHEAD, LONGEST_PAGE)
+        for job in taken:
+            JOBS_CLAIMED.add(job.type)
         return taken
 
     async def _room(self, conn: AsyncConnection, ready: Sequence[Candidate]) -> "Room | None":

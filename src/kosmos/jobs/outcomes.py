@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from kosmos.db.jobs import Ending
 from kosmos.domain.jobs import Job, JobStatus
-from kosmos.errors import EngineUnavailable, KosmosError, NotReady, ProviderBusy, ProviderError
+from kosmos.errors import EngineUnavailable, KosmosError, NotReady, ProviderBusy, ProviderError, SlowDown
 
 FIRST_BACKOFF = 2.0
 LONGEST_BACKOFF = 300.0
@@ -20,6 +20,9 @@ def ending_of(job: Job, error: Exception, *, max_attempts: int, now: datetime, r
     reason = _reason(error)
     if isinstance(error, NotReady):
         due = now + timedelta(seconds=_bounded(error.seconds))
+        return Ending(job.id, job.epoch, JobStatus.PAUSED, reason, due_at=due, counts=False)
+    if isinstance(error, SlowDown):
+        due = now + timedelta(seconds=_bounded(error.retry_after + rng.uniform(0.0, 2.0)))
         return Ending(job.id, job.epoch, JobStatus.PAUSED, reason, due_at=due, counts=False)
     if isinstance(error, ProviderError | EngineUnavailable) and error.retryable:
         due = now + timedelta(seconds=_pause(error, rng))

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -29,6 +30,8 @@ from kosmos.jobs.endings import Endings, Then
 from kosmos.jobs.outcomes import ending_of
 from kosmos.jobs.registry import JobType, Registry
 from kosmos.jobs.run import Run
+from kosmos.telemetry import measures
+from kosmos.telemetry.traces import span
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +39,7 @@ LEASE = timedelta(seconds=10)
 POLL_SECONDS = 1.0
 IDLE_SECONDS = 0.05
 MAX_RESULT = 64 * 1024
+LOST = "lost"
 
 
 class Worker:
@@ -171,13 +175,14 @@ class Worker:
 
     async def _work(self, run: Run) -> None:
         """Run the handler and record how it ended."""
-        ending = await self._handle(run)
+        job, began = run.job, time.perf_counter()
+        with span("job", job_id=job.id, type=job.type, space_id=job.space_id, epoch=job.epoch):
+            ending = await self._handle(run)
         if ending is not None:
             await self._endings.record(replace(ending, spent=run.unbooked()), self._consequence(run, ending))
         else:
             await self._book(run)
-        status = ending.status if ending else "lost"
-        log.info("job", extra={"job_id": run.job.id, "type": run.job.type, "ended": status})
+        _tell(run, ending.status.value if ending else LOST, time.perf_counter() - began)
 
     async def _book(self, run: Run) -> None:
         """What was spent is spent, whoever holds the job now."""
@@ -280,6 +285,18 @@ class Worker:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._endings.settled()
+
+
+def _tell(run: Run, status: str, seconds: float) -> None:
+    """One log line with the ids of what was done, and what is counted."""
+    job = run.job
+    measures.JOBS_ENDED.add(job.type, status)
+    measures.JOB_SECONDS.observe(seconds, job.type)
+    if status == LOST:
+        measures.LEASES_LOST.add(job.type)
+    ids = {"space_id": job.space_id, "document_id": job.document_id, "initiator_id": job.initiator_id}
+    counts = {"epoch": job.epoch, "attempts": job.attempts, "ms": round(seconds * 1000, 1)}
+    log.info("job", extra={"job_id": job.id, "type": job.type, "ended": status, **ids, **counts})
 
 
 async def _call(kind: JobType, run: Run) -> Mapping[str, Any] | None:

@@ -9,6 +9,8 @@ from typing import Any
 from kosmos.domain.credentials import Credential
 from kosmos.domain.jobs import Spent
 from kosmos.llm.client import client_for
+from kosmos.telemetry import measures
+from kosmos.telemetry.traces import span
 
 # Options of a credential that are ours; all others go to the provider with the request.
 OWN_OPTIONS = frozenset(
@@ -63,6 +65,16 @@ async def complete(
     }
     if tools:
         request |= {"tools": list(tools), "tool_choice": "required"}
+    kind = credential.type.value
+    with span("model call", type=kind), measures.timed(measures.MODEL_SECONDS, kind):
+        answer = await _asked(credential, key, request, seconds)
+    measures.count_model_call(kind, answer.spent)
+    return answer
+
+
+async def _asked(
+    credential: Credential, key: str | None, request: Mapping[str, Any], seconds: float
+) -> Completion:
     async with client_for(credential, key, seconds) as client, asyncio.timeout(seconds):
         answer = await client.chat.completions.create(**request)
         choice = answer.choices[0]

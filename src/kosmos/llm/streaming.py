@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from kosmos.errors import ProviderRejected, ProviderUnavailable
 from kosmos.llm.chat import OWN_OPTIONS, Call, Message, cost_of
 from kosmos.llm.client import client_for
 from kosmos.llm.thoughts import Piece, Text, ThinkSplitter, Thought
+from kosmos.telemetry import measures, traces
 
 if TYPE_CHECKING:
     import openai
@@ -69,6 +70,20 @@ async def stream_once(
     model: Model, inquiry: Inquiry, *, seconds: float
 ) -> AsyncGenerator[Piece | Turn, None]:
     """Ask once, without any second try. The last item is the Turn; `seconds` limits each silence."""
+    kind = model.credential.type.value
+    seen = traces.begin("model call", type=kind, streamed=True)
+    try:
+        with measures.timed(measures.MODEL_SECONDS, kind):
+            async with aclosing(_streamed(model, inquiry, seconds)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Turn):
+                        measures.count_model_call(kind, piece.spent)
+                    yield piece
+    finally:
+        traces.end(seen)
+
+
+async def _streamed(model: Model, inquiry: Inquiry, seconds: float) -> AsyncGenerator[Piece | Turn, None]:
     gathered = _Gathered()
     credential = model.credential
     async with (

@@ -9,6 +9,8 @@ from kosmos.retrieval.evidence import Ranked, rank
 from kosmos.retrieval.gathering import SHORTLIST, Gathered, Scope, Shelf, gather
 from kosmos.retrieval.tuning import FUSIONS, MAX_DEPTH, Tuning
 from kosmos.store.contract import Store
+from kosmos.telemetry.measures import SEARCH_SECONDS, timed
+from kosmos.telemetry.traces import span
 
 MAX_QUERY = 10_000
 MAX_K = 1000
@@ -101,7 +103,8 @@ async def search_shelves(
     most = max(SHORTLIST, 3 * need, reach)
     reach = min(MAX_DEPTH, max(reach, tuning.depth, 2 * need + 10))
     scope = Scope(compile_conditions(wanted.where), tuning, reach, most)
-    gathered = await gather(store, shelves, [wanted.query, *rewritten], scope=scope)
+    with span("search", spaces=len(shelves), k=wanted.k), timed(SEARCH_SECONDS):
+        gathered = await gather(store, shelves, [wanted.query, *rewritten], scope=scope)
     ranked = rank(gathered.lists, gathered.rows, tuning, language=gathered.language)
     cut = any(len(hits) == reach for hits in gathered.lists.values()) or len(ranked) >= scope.most
     return Outcome(ranked, gathered, tuning, reach, cut)

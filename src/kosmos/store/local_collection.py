@@ -32,6 +32,7 @@ from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
 from kosmos.store.segment_files import DamagedFile
 from kosmos.store.segments import Lookup, Segment
 from kosmos.store.snapshot import Snapshot
+from kosmos.telemetry.routes import watched_route
 
 log = logging.getLogger(__name__)
 _TRIES = 5
@@ -131,7 +132,11 @@ class Collection:
         if not snapshot.version:  # it is not there, and so has no routes to be wrong about
             return {route: [] for route in queries}
         wanted = snapshot.select(where, self._lookup())
-        return {route: snapshot.search(route, query, k, wanted) for route, query in queries.items()}
+        found: dict[str, list[Found]] = {}
+        for route, query in queries.items():
+            with watched_route(route):
+                found[route] = snapshot.search(route, query, k, wanted)
+        return found
 
     def term_counts(self, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows terms occur."""

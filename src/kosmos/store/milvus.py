@@ -26,6 +26,7 @@ from kosmos.store.milvus_rows import filled_field, from_entity, terms_field, to_
 from kosmos.store.milvus_schema import Layout, create, read_layout
 from kosmos.store.milvus_search import PAGE, Asked, count_rows, find_best, read_pages
 from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
+from kosmos.telemetry.routes import watched_route
 
 BATCH = 200  # rows in one request: those with long texts must stay below the limit of gRPC
 _NEXT = "__next"
@@ -92,7 +93,8 @@ class MilvusStore:
         self, collection: str, route: str, query: Query, *, k: int, where: Filter | None = None
     ) -> list[Found]:
         """The k best rows of a route by inner product; scores of zero or less dropped, ties broken by pk."""
-        return await asyncio.to_thread(self._search, check_name(collection), route, query, k, where)
+        with watched_route(route):
+            return await asyncio.to_thread(self._search, check_name(collection), route, query, k, where)
 
     async def search_many(
         self, collection: str, queries: Mapping[str, Query], *, k: int, where: Filter | None = None

@@ -32,6 +32,7 @@ from kosmos.store.postgres_tables import (
     make_table,
 )
 from kosmos.store.rows import Dense, Found, IndexRow, TermCounts
+from kosmos.telemetry.routes import watched_route
 
 EXACT_ROWS = 200_000  # above, `optimize` makes an HNSW index
 _BATCH = 500
@@ -153,10 +154,11 @@ class PostgresStore:
             table = await self._found(conn, collection)
             if table is None:
                 return {route: [] for route in queries}
-            return {
-                route: await find_best(conn, table, (route, query), k, where)
-                for route, query in queries.items()
-            }
+            found: dict[str, list[Found]] = {}
+            for route, query in queries.items():
+                with watched_route(route):
+                    found[route] = await find_best(conn, table, (route, query), k, where)
+            return found
 
     async def term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows each of the terms occurs."""

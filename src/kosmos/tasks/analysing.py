@@ -102,6 +102,7 @@ async def _known(run: Run, key: str) -> str | None:
 async def _described(
     bench: Workbench, run: Run, model: Credential, asset: Asset, prompt: str, *, key: str
 ) -> str:
+    await bench.quotas.check_tokens(run.db, run.clock, space_id=run.job.space_id)
     async with run.db.read() as conn:
         secret = await reveal_key(conn, model, bench.box)
     image = base64.b64encode(await bench.blobs.read(asset.sha256)).decode()

@@ -82,6 +82,8 @@ async def enter(
             return same
         known = await _supersede(bench, conn, known)
     making = await choose_producer(bench, conn, who, space_id, source.producer)
+    grown = len(source.data) - (known.size if known else 0)
+    await bench.quotas.check_room(conn, space_id, documents=0 if known else 1, size=grown)
     await hold_blob(bench, conn, digest, source.data)
     document = known or await _new_document(bench, conn, space_id, source, digest)
     generation = max(document.live_generation, document.draft_generation or 0) + 1

@@ -19,6 +19,7 @@ from kosmos.llm.choice import with_failover
 from kosmos.tasks.acting import initiator_of, models_for
 from kosmos.tasks.charging import charge_for, charged_batch
 from kosmos.tasks.workbench import Workbench
+from kosmos.telemetry.measures import count_lookups
 
 PARALLEL_BATCHES = 4
 MAX_PARALLEL = 64
@@ -71,7 +72,10 @@ class Desk:
             known = await self._known(question, model)
             if known is not None:
                 self.cached += 1
+                count_lookups("model_answer", hits=1)
                 return known
+        count_lookups("model_answer", misses=1)
+        await self._bench.quotas.check_tokens(self._run.db, self._run.clock, space_id=self._run.job.space_id)
         try:
             return await with_failover(CredentialType.SLM, self.models, partial(self._complete, question))
         except ProviderError as error:

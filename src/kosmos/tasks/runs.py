@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -41,6 +42,7 @@ from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
 from kosmos.tasks.run_models import models_of
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tasks.workbench import Workbench
+from kosmos.telemetry import measures
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
@@ -60,6 +62,8 @@ async def start_run(bench: Workbench, who: Principal, session_id: str, wish: Run
     if wish.literature.doc_ids:
         await find_documents(bench, who, wish.literature.doc_ids, spaces_of(agent, wish))
     models = await models_of(bench, who, agent, wish.model, space_ids=spaces_of(agent, wish))
+    if models:
+        await bench.quotas.check_tokens(bench.db, bench.clock, user_id=who.user.id)
     run = _new_run(bench, session)
     async with bench.db.write() as conn:
         session = await require_session(conn, who, session_id, need=Scope.WRITE)
@@ -119,7 +123,7 @@ async def _store_question(
 
 async def drive_on(bench: Workbench, drive: Drive) -> None:
     """Let a run go to its end, whichever that is."""
-    title = asyncio.create_task(_name(bench, drive))
+    title, began = asyncio.create_task(_name(bench, drive)), time.perf_counter()
     status, error = RunStatus.COMPLETED, None
     try:
         async for event in drive.events():
@@ -138,6 +142,7 @@ async def drive_on(bench: Workbench, drive: Drive) -> None:
         await _leave(bench, drive, status, error)
     except Exception:
         log.exception("the end of a run could not be stored", extra={"run": drive.run.id})
+    _tell(drive, status, time.perf_counter() - began)
     if status is not RunStatus.COMPLETED:
         title.cancel()
     await asyncio.gather(title, return_exceptions=True)
@@ -154,6 +159,17 @@ async def _leave(bench: Workbench, drive: Drive, status: RunStatus, error: Kosmo
         await close_run(bench, drive, status, error=error)
         if drive.reacts:
             await bench.checkpoints.forget(drive.run.id)
+
+
+def _tell(drive: Drive, status: RunStatus, seconds: float) -> None:
+    """One log line with the ids of a run, and what is counted."""
+    waits = status is RunStatus.COMPLETED and drive.waiting is not None
+    ended = RunStatus.WAITING.value if waits else status.value
+    measures.RUNS_ENDED.add(ended)
+    ids = {"run_id": drive.run.id, "session_id": drive.session.id, "agent_id": drive.session.agent_id}
+    spent = {"prompt_tokens": drive.total.prompt_tokens, "output_tokens": drive.total.output_tokens}
+    extra = {**ids, "user_id": drive.who.user.id, "ended": ended, **spent, "cost": drive.total.cost}
+    log.info("run", extra={**extra, "ms": round(seconds * 1000, 1)})
 
 
 async def _name(bench: Workbench, drive: Drive) -> None:

@@ -13,6 +13,7 @@ from kosmos.domain.ids import new_id
 from kosmos.errors import EngineUnavailable, KosmosError
 from kosmos.tasks.run_hall import is_dead
 from kosmos.tasks.summary_stores import LEASE, Kept, SummaryStore
+from kosmos.telemetry.measures import count_lookups
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
@@ -44,7 +45,9 @@ class SharedSummaries:
             return {}
         keys = {key: paper.document_id for paper in papers for key in self._keys(paper)}
         kept = await self.store.get_many(list(keys))
-        return {keys[key]: found for key in keys if (found := self._usable(kept, key)) is not None}
+        usable = {keys[key]: found for key in keys if (found := self._usable(kept, key)) is not None}
+        count_lookups("summary", hits=len(usable), misses=len(papers) - len(usable))
+        return usable
 
     async def take(self, paper: Paper, make: Make) -> tuple[Condensed, bool]:
         """The summary: one that is there, one that somebody is just making, or a new one."""

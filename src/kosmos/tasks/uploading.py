@@ -108,6 +108,7 @@ async def check_upload(
     async with bench.db.read() as conn:
         await require_space(conn, who, space_id, need=Role.EDITOR)
         await choose_producer(bench, conn, who, space_id, producer)
+        await bench.quotas.check_room(conn, space_id)
 
 
 async def add_arrivals(

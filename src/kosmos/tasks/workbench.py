@@ -19,6 +19,7 @@ from kosmos.net import Fetcher
 from kosmos.retrieval.reranking import Reranker
 from kosmos.store.contract import Store
 from kosmos.tasks.navigating import SourceCache
+from kosmos.tasks.quotas import QuotaBook
 from kosmos.tasks.run_hall import RunHall
 from kosmos.tasks.summary_stores import RedisSummaries
 from kosmos.tools.contract import Tool
@@ -52,6 +53,7 @@ class Workbench:
     mcp: McpPool = field(default_factory=lambda: McpPool(Path("/nonexistent"), Path("/nonexistent")))
     ops_tools: Sequence[Tool] = ()  # that the graph may call beside those over documents
     summaries: RedisSummaries | None = None  # None: those of the database
+    quotas: QuotaBook = field(default_factory=QuotaBook)
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""
