@@ -38,7 +38,9 @@ def note_caller(scope: Scope, user_id: str, token_id: str) -> None:
 
 def route_of(scope: Scope) -> str:
     """The template of the route that serves a request: never what somebody wrote."""
-    return str(getattr(scope.get("route"), "path", NOWHERE))
+    # The route of an included router does not know the prefix it was included with; its context does.
+    whole = scope.get("fastapi", {}).get("effective_route_context")
+    return str(getattr(whole or scope.get("route"), "path", NOWHERE))
 
 
 class _Seen:

@@ -116,7 +116,7 @@ class Settings(BaseModel):
     )
     otel_endpoint: Url | None = Field(
         default=None,
-        description="Where traces go (OTLP over HTTP), as `http://127.0.0.1:4318/v1/traces`. Default: nowhere.",
+        description="Where traces go (OTLP over HTTP): `http://127.0.0.1:4318/v1/traces`. Default: nowhere.",
     )
     rate_limit: int = Field(
         default=0, ge=0, description="Requests that one token may make in a minute. 0: as many as it likes."

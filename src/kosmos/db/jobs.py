@@ -50,6 +50,32 @@ _DUE = hot(
     .with_for_update(skip_locked=True)
 )
 _DUE_ONE = hot(_DUE.where(job.c.id == sa.bindparam("only")))
+_DUE_NAMED = hot(_DUE.where(job.c.id.in_(_IDS)))
+# The first jobs of every space: what all spaces have waiting is read once, so whoever asks asks seldom.
+_RANKED = (
+    sa.select(
+        job.c.id,
+        job.c.space_id,
+        job.c.priority,
+        sa.func.row_number()
+        .over(partition_by=job.c.space_id, order_by=(job.c.priority.desc(), job.c.due_at))
+        .label("place"),
+        sa.func.count().over(partition_by=job.c.space_id).label("waiting"),
+    )
+    .where(job.c.due_at.is_not(None), job.c.due_at <= _NOW)
+    .subquery()
+)
+_HEADS = hot(
+    sa.select(_RANKED.c.id, _RANKED.c.space_id, _RANKED.c.priority, _RANKED.c.waiting)
+    .where(_RANKED.c.place <= sa.bindparam("each"))
+    .order_by(_RANKED.c.place, _RANKED.c.priority.desc(), _RANKED.c.id)
+    .limit(sa.bindparam("most"))
+)
+_HOLDERS = hot(
+    sa.select(job.c.space_id, sa.func.count())
+    .where(job.c.status == JobStatus.RUNNING.value)
+    .group_by(job.c.space_id)
+)
 # A running job whose lease is over has its place already, however full its type and lane are.
 _DUE_BEYOND = _DUE.where(
     sa.or_(
@@ -236,6 +262,33 @@ class Candidate:
     lane: str | None
     lane_limit: int | None
     status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A job among the first of its space; `waiting` jobs of that space are due."""
+
+    id: str
+    space_id: str | None
+    priority: int
+    waiting: int
+
+
+async def due_heads(conn: AsyncConnection, now: datetime, *, each: int, limit: int) -> list[Head]:
+    """The first jobs of every space that has some due, those that come first in their space first."""
+    found = await conn.execute(_HEADS, {"now": now, "each": each, "most": limit})
+    return [Head(*row) for row in found]
+
+
+async def running_by_space(conn: AsyncConnection) -> dict[str | None, int]:
+    """How many jobs of each space are being worked on."""
+    return {row[0]: row[1] for row in await conn.execute(_HOLDERS)}
+
+
+async def due_named(conn: AsyncConnection, now: datetime, ids: Sequence[str]) -> list[Candidate]:
+    """Those of the jobs that are still due, locked against other claimers."""
+    values = {"now": now, "most": len(ids), "ids": list(ids)}
+    return [Candidate(*row) for row in await conn.execute(_DUE_NAMED, values)]
 
 
 @dataclass(frozen=True, slots=True)

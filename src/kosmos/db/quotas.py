@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.db.tables import document, knowledge_space, ledger
 from kosmos.db.tables_agents import chat_session, run
+from kosmos.db.types import Row
 
 _STORED = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(document.c.size), 0))
 _LEDGER = sa.select(sa.func.coalesce(sa.func.sum(ledger.c.prompt_tokens + ledger.c.output_tokens), 0))
@@ -40,7 +41,7 @@ async def stored_of_owner(conn: AsyncConnection, user_id: str) -> Stored:
     return _stored((await conn.execute(query)).one())
 
 
-def _stored(row: sa.Row[tuple[int, int]]) -> Stored:
+def _stored(row: Row) -> Stored:
     return Stored(int(row[0]), int(row[1]))
 
 

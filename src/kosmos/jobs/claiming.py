@@ -12,6 +12,7 @@ from kosmos.db.jobs import Candidate, Full
 from kosmos.domain.clock import Clock
 from kosmos.domain.jobs import Job, JobStatus
 from kosmos.jobs.creation import RECHECK, WAITING
+from kosmos.jobs.turns import EACH, MOST, Turns
 from kosmos.telemetry.measures import JOBS_CLAIMED
 
 LOOK_AHEAD = 4  # when some of the candidates may not run, so many times more are looked at next
@@ -27,32 +28,51 @@ class Claimer:
     worker: str
     lease: timedelta
     limits: Mapping[str, int]  # by type: how many may run at once over all workers
+    turns: Turns = field(default_factory=Turns)
 
     async def claim(self, want: int, *, only: str | None = None) -> list[Job]:
         """Up to `want` jobs, now held by this worker. `only` names one job."""
         # Leases that run out while this waits for its turn are not taken: their keepers wait as well.
         asked_at = self.clock()
-        page = want
+        turn = await self._turn(want, asked_at) if only is None else []
+        page = len(turn) or want
         taken: list[Job] = []
         room: Room | None = None
         async with self.db.brief() as conn:
             now = self.clock()
             while len(taken) < want:
                 full = room.full if room else None
-                found = await table.due_candidates(conn, asked_at, limit=page, only=only, full=full)
+                if turn:
+                    found = await table.due_named(conn, asked_at, turn)
+                else:
+                    found = await table.due_candidates(conn, asked_at, limit=page, only=only, full=full)
                 ready = await _settle_waiting(conn, found, now) if found else []
                 room = room or await self._room(conn, ready)
                 ids = [item.id for item in ready if room is None or room.admit(item)][: want - len(taken)]
                 if ids:
                     until = now + self.lease
                     taken += await table.take(conn, ids, worker=self.worker, now=now, until=until)
+                if turn:
+                    turn, page = [], want - len(taken)  # somebody else took some: the rest as they come
+                    continue
                 # A full page in which nothing fits may hide others that do: look beyond what is full.
                 if only is not None or len(found) < page:
+                    self.turns.crowded = self.turns.crowded and only is not None
                     break
+                self.turns.crowded = True
                 page = min(page * LOOK_AHEAD, LONGEST_PAGE)
         for job in taken:
             JOBS_CLAIMED.add(job.type)
         return taken
+
+    async def _turn(self, want: int, now: datetime) -> list[str]:
+        """The jobs whose turn it is, where several spaces wait."""
+        if self.turns.wants_look(now):
+            async with self.db.read() as conn:
+                heads = await table.due_heads(conn, now, each=EACH, limit=MOST)
+                running = await table.running_by_space(conn)
+            self.turns.learn(heads, running, now)
+        return self.turns.take(want)
 
     async def _room(self, conn: AsyncConnection, ready: Sequence[Candidate]) -> "Room | None":
         """The room under the limits; None when none of these has a limit."""

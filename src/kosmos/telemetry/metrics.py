@@ -6,7 +6,7 @@ got too many of them all the same counts the rest as `other`.
 
 import bisect
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -110,9 +110,7 @@ class Histogram:
         yield Sample(f"{self.name}_count", labels, seen)
 
 
-def _known(
-    present: dict[Labels, object] | dict[Labels, float] | dict[Labels, list[int]], key: Labels
-) -> Labels:
+def _known(present: Mapping[Labels, object], key: Labels) -> Labels:
     """The labels, or `other` in place of the one too many."""
     return key if key in present or len(present) < MAX_SERIES else (OTHER,) * len(key)
 

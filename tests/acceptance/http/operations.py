@@ -25,6 +25,7 @@ ENDING = {"all_job_events": "?seconds=0"}
 # are asked for.
 BODIES: dict[str, Sequence[Any]] = {
     "healthz": [None],
+    "metrics": [None],
     "me": [None],
     "list_users": [None],
     "create_user": [{"name": "new user"}],

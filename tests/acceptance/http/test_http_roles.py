@@ -126,6 +126,7 @@ BY_SCOPE: dict[str, tuple[int, int, int]] = {
     "add_address": (403, 502, 502),
     "render_markdown": (200, 200, 200),
     "list_evaluations": (403, 403, 403),
+    "metrics": (403, 403, 403),
     "remove_document": (403, 204, 204),
     "delete_space": (403, 403, 204),
 }
@@ -159,6 +160,7 @@ BY_ADMIN = {
     "list_users": (403, 403, 200),
     "create_user": (403, 403, 201),
     "list_evaluations": (403, 403, 200),
+    "metrics": (403, 403, 200),
 }
 OF_A_SPACE = {"space_id", "document_id", "chunk_id", "asset_id", "job_id", "crawl_id"}
 

@@ -17,7 +17,7 @@ OPEN |= {"list_jobs", "list_crawls"}
 OPEN |= {"list_agents", "create_agent", "import_agent", "list_sessions", "list_models"}
 OPEN |= {"list_approvals"}
 OPEN |= {"render_markdown", "all_job_events"}
-ADMIN = {"list_users", "create_user", "list_evaluations"}
+ADMIN = {"list_users", "create_user", "list_evaluations", "metrics"}
 
 
 def _owned(world: World) -> dict[str, Any]:
