@@ -1,6 +1,6 @@
 """Two hundred papers in one question: wall time against the ideal schedule, calls at once, memory.
 
-    python bench/literature.py [--papers 200] [--pages 50] [--latency 2.0]
+    python bench/literature.py [--papers 200] [--pages 50] [--latency 5.0]
 
 A model double in a process of its own answers every call after a fixed time. The ideal schedule is that
 time, once for each ten papers and once for the answer; the run is a process of its own too, so that its
@@ -154,6 +154,28 @@ async def ask(home: Path) -> dict[str, Any]:
     }
 
 
+async def floor(port: int, papers: int, pages: int) -> dict[str, Any]:
+    """The same calls by a bare client, and one for the answer: what this machine takes for the schedule."""
+    import httpx2
+
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def call(http: httpx2.AsyncClient, number: int) -> None:
+        body = {"messages": [{"role": "user", "content": "Condense a paper: " + paper(number, pages)}]}
+        async with (
+            gate,
+            http.stream("POST", f"http://127.0.0.1:{port}/v1/chat/completions", json=body) as got,
+        ):
+            async for _ in got.aiter_lines():
+                pass
+
+    cpu, started = time.process_time(), time.perf_counter()
+    async with httpx2.AsyncClient(timeout=300, trust_env=False) as http:
+        await asyncio.gather(*(call(http, number) for number in range(papers)))
+        await call(http, 0)
+    return {"wall": time.perf_counter() - started, "cpu": time.process_time() - cpu, "memory_mb": _memory()}
+
+
 def _memory() -> float:
     """The most memory that this process has held, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -211,6 +233,9 @@ def bench(options: argparse.Namespace) -> list[dict[str, Any]]:
             home, other = Path(folder) / "a", Path(folder) / "b"
             asyncio.run(fill(home, options.papers, options.pages, base))
             asyncio.run(fill(other, options.papers, 2, base))
+            bare = {"way": "bare client", "summaries": 0, "calls": {"summaries": options.papers, "others": 1}}
+            found = asyncio.run(floor(options.port, options.papers, options.pages))
+            rows.append({**bare, **found, "peak": stats(options.port)["peak"]})
             rows.append({"way": "cold", **measured(home, options.port)})
             rows.append({"way": "again", **measured(home, options.port)})
             rows.append(
@@ -223,6 +248,7 @@ def bench(options: argparse.Namespace) -> list[dict[str, Any]]:
         rounds = math.ceil(row["calls"]["summaries"] / AT_ONCE) + row["calls"]["others"]
         row["ideal"] = rounds * options.latency
         row["ratio"] = row["wall"] / row["ideal"]
+        row["to_bare"] = row["ratio"] / rows[0]["ratio"]
     return rows
 
 
@@ -231,7 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Many papers in one question.")
     parser.add_argument("--papers", type=int, default=200)
     parser.add_argument("--pages", type=int, default=50)
-    parser.add_argument("--latency", type=float, default=2.0)
+    parser.add_argument("--latency", type=float, default=5.0)
     parser.add_argument("--port", type=int, default=8497)
     parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -239,7 +265,19 @@ def main() -> None:
         print(json.dumps(asyncio.run(ask(options.ask))))
         return
     rows = bench(options)
-    columns = ["way", "summaries", "calls", "peak", "wall", "ideal", "ratio", "cpu", "memory_mb", "paid"]
+    columns = [
+        "way",
+        "summaries",
+        "calls",
+        "peak",
+        "wall",
+        "ideal",
+        "ratio",
+        "to_bare",
+        "cpu",
+        "memory_mb",
+        "paid",
+    ]
     shown = [[_shown(row, name) for name in columns] for row in rows]
     title = (
         f"{options.papers} papers of {options.pages} pages, {options.latency:g} s a call, {AT_ONCE} at once"

@@ -20,7 +20,7 @@ from kosmos.tools.contract import Passage
 
 log = logging.getLogger(__name__)
 NODE = "document_summary"
-AFTER_OTHERS = 0.05  # seconds: what is ready to be asked goes out before more is read
+AFTER_OTHERS = 0.5  # seconds: what is ready to be asked goes out before more is read
 # What a summary of a paper too large to be read at once is made from.
 ASPECTS = {
     "English": (
