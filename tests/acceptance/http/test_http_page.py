@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from acceptance.http.serving import Served
-from acceptance.http.world import Person, World
+from acceptance.http.world import TEXT, Person, World
 from kosmos.accounts.links import make_link
 from kosmos.accounts.tokens import authenticate
 from kosmos.doubles.clock import FixedClock
@@ -198,14 +198,14 @@ def test_evaluations_are_told_without_single_questions(served: Served, world: Wo
 
 
 def test_all_jobs_are_told_as_they_change(served: Served, world: World) -> None:
+    space = world.owner.ok("POST", "/api/v1/spaces", {"name": "told"})["id"]
+    document = world.add(space, text=TEXT)
     first = world.owner.call("GET", "/api/v1/jobs/events?seconds=0").text
     assert first.startswith("id: ")
     assert "event: open" in first
     assert "event: job" not in first
     last = first.split("\n", maxsplit=1)[0].removeprefix("id: ")
-    job = world.owner.ok(
-        "POST", "/api/v1/jobs", {"type": "indexing", "document_id": world.ids["document_id"]}
-    )
+    job = world.owner.ok("POST", "/api/v1/jobs", {"type": "indexing", "document_id": document})
     told = world.owner.call("GET", f"/api/v1/jobs/events?seconds=0&after={last}").text
     bodies = [json.loads(line[6:]) for line in told.split("\n") if line.startswith('data: {"id"')]
     mine = [body for body in bodies if body["id"] == job["job"]["id"]]

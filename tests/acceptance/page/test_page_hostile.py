@@ -61,7 +61,7 @@ def _look_everywhere(person: Visit) -> None:
         person.at("tbody tr .tag.ready")
         person.page.locator("tbody th a").nth(at).click()
         person.page.locator("main .line, main .box").first.wait_for()
-        for line in person.page.locator(".line").all()[:12]:
+        for line in person.page.locator(".line").all()[:6]:
             line.click()
             person.at(".chunk-details .prose")
     person.way("search")
