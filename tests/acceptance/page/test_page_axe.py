@@ -15,7 +15,7 @@ from acceptance.page.conftest import Host
 
 ROOMS = ("documents", "search", "chat", "jobs", "agents", "evaluation")
 TEXT = "# Valves\n\nA valve opens at dawn. Ask valve@example.com.\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"
-FOLDER = Path(__file__).parents[2] / "node_modules"
+FOLDER = Path(__file__).parents[3] / ".axe" / "node_modules"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def axe() -> str:
         ]
         subprocess.run(command, check=False, capture_output=True, timeout=120)
     if not path.is_file():
-        pytest.skip("no axe-core: npm install --prefix tests --no-save axe-core@4")
+        pytest.skip("no axe-core: npm install --prefix .axe --no-save axe-core@4")
     return path.read_text(encoding="utf-8")
 
 

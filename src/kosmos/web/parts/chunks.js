@@ -8,7 +8,8 @@ export class ChunkTree {
     this.items = items;
     this.byId = new Map(items.map((chunk, index) => [chunk.id, { chunk, index }]));
     this.depth = new Map();
-    for (const chunk of items) this.depth.set(chunk.id, chunk.parent_id ? (this.depth.get(chunk.parent_id) ?? 0) + 1 : 0);
+    for (const chunk of items)
+      this.depth.set(chunk.id, chunk.parent_id ? (this.depth.get(chunk.parent_id) ?? 0) + 1 : 0);
     const parents = new Set(items.map((chunk) => chunk.parent_id));
     // Leaves cover the text; they change colour from one to the next.
     this.leaves = items.filter((chunk) => !parents.has(chunk.id)).sort((a, b) => a.start_line - b.start_line);

@@ -49,7 +49,11 @@ export const input = (name, props = {}) => h("input", { name, type: "text", auto
 
 /** A choice; options are [value, words]. */
 export function select(name, options, value, props = {}) {
-  const made = h("select", { name, ...props }, options.map(([key, words]) => h("option", { value: key }, words)));
+  const made = h(
+    "select",
+    { name, ...props },
+    options.map(([key, words]) => h("option", { value: key }, words)),
+  );
   if (value !== undefined && value !== null) made.value = value;
   return made;
 }

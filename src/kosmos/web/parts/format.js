@@ -33,7 +33,9 @@ export function cost(spent) {
 export function moment(text) {
   const then = new Date(text);
   const today = new Date().toDateString() === then.toDateString();
-  const shown = today ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } : { year: "numeric", month: "short", day: "numeric" };
+  const shown = today
+    ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }
+    : { year: "numeric", month: "short", day: "numeric" };
   return new Intl.DateTimeFormat(locale(), shown).format(then);
 }
 
@@ -46,5 +48,4 @@ export function duration(seconds) {
 }
 
 /** Lines as people name them. */
-export const lines = (start, end) =>
-  start === end ? t("line", { start }) : t("lines", { start, end });
+export const lines = (start, end) => (start === end ? t("line", { start }) : t("lines", { start, end }));

@@ -14,7 +14,10 @@ export class LongText {
   constructor({ count, load, draw, label, lineHeight = 24 }) {
     Object.assign(this, { count, load, draw, lineHeight });
     this.element = h("div", { class: "long-text", tabindex: "0", role: "region", "aria-label": label });
-    this.watch = new IntersectionObserver((seen) => seen.forEach((entry) => this.#seen(entry)), { root: this.element, rootMargin: NEAR });
+    this.watch = new IntersectionObserver((seen) => seen.forEach((entry) => this.#seen(entry)), {
+      root: this.element,
+      rootMargin: NEAR,
+    });
     for (let start = 1; start <= count; start += BLOCK) this.#blocks.push(this.#block(start));
     this.element.append(...this.#blocks.map((block) => block.element));
   }

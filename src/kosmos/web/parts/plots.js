@@ -12,7 +12,13 @@ export function bars(rows, { title }) {
       "ul",
       {},
       rows.map((row) =>
-        h("li", {}, h("span", { class: "bar-label", title: row.label }, row.label), bar(row, most), h("span", { class: "bar-text" }, row.text)),
+        h(
+          "li",
+          {},
+          h("span", { class: "bar-label", title: row.label }, row.label),
+          bar(row, most),
+          h("span", { class: "bar-text" }, row.text),
+        ),
       ),
     ),
   );
@@ -51,8 +57,18 @@ export function curves(series, { title, top = 1, xText, yText }) {
     "figure",
     { class: "curves" },
     h("figcaption", {}, title),
-    svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": title }, grid, first < last ? ends : ends[0], series.map((one) => curve(one, x, y))),
-    h("ul", { class: "legend" }, series.map((one) => h("li", { class: `key tone-${one.tone}` }, one.name))),
+    svg(
+      "svg",
+      { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": title },
+      grid,
+      first < last ? ends : ends[0],
+      series.map((one) => curve(one, x, y)),
+    ),
+    h(
+      "ul",
+      { class: "legend" },
+      series.map((one) => h("li", { class: `key tone-${one.tone}` }, one.name)),
+    ),
   );
 }
 
@@ -63,7 +79,9 @@ function curve({ points, tone, name }, x, y) {
     { class: `curve tone-${tone}` },
     svg("path", { d: path }),
     points.map((p) => [
-      p.low === undefined ? null : svg("line", { x1: x(p.x), x2: x(p.x), y1: y(p.low), y2: y(p.high), class: "whisker" }),
+      p.low === undefined
+        ? null
+        : svg("line", { x1: x(p.x), x2: x(p.x), y1: y(p.low), y2: y(p.high), class: "whisker" }),
       svg("circle", { cx: x(p.x), cy: y(p.y), r: 3 }, svg("title", {}, `${name} ${p.text ?? p.y}`)),
     ]),
   );

@@ -1,6 +1,10 @@
 // How far a job is, how fast it goes and how long it will take.
 
-const KINDS = [["current_line", "total_lines"], ["current_page", "total_pages"], ["current", "total"]];
+const KINDS = [
+  ["current_line", "total_lines"],
+  ["current_page", "total_pages"],
+  ["current", "total"],
+];
 
 /** Done and total of whatever a job counts, or null. */
 export function counted(progress) {

@@ -11,7 +11,13 @@ const TOGETHER = 20 * 2 ** 20; // bytes of small files that go in one request
 
 /** The box that takes files; `changed` is called when something was added. */
 export function addingBox(space, changed) {
-  const choose = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-label": t("add.files") });
+  const choose = h("input", {
+    type: "file",
+    multiple: true,
+    class: "unseen",
+    tabindex: "-1",
+    "aria-label": t("add.files"),
+  });
   const list = h("ul", { class: "uploads", "aria-live": "polite" });
   const take = (files) => sendAll(space, [...files], list, changed);
   choose.addEventListener("change", () => {
@@ -94,12 +100,17 @@ function sendFiles(space, files, onShare) {
     const sending = new XMLHttpRequest();
     sending.open("POST", `${API}/spaces/${space.id}/documents`);
     sending.responseType = "json";
-    sending.upload.addEventListener("progress", (event) => event.lengthComputable && onShare(event.loaded / event.total));
+    sending.upload.addEventListener(
+      "progress",
+      (event) => event.lengthComputable && onShare(event.loaded / event.total),
+    );
     sending.addEventListener("load", () => {
       if (sending.status < 300) done(sending.response);
       else failed(new Problem(sending.response ?? {}, sending.status));
     });
-    sending.addEventListener("error", () => failed(new Problem({ detail: t("problem.offline"), remedy: t("problem.offline.remedy") }, 0)));
+    sending.addEventListener("error", () =>
+      failed(new Problem({ detail: t("problem.offline"), remedy: t("problem.offline.remedy") }, 0)),
+    );
     const body = new FormData();
     for (const file of files) body.append("file", file, file.webkitRelativePath || file.name);
     sending.send(body);
@@ -107,14 +118,18 @@ function sendFiles(space, files, onShare) {
 }
 
 function addAddress(space, changed) {
-  return ask(t("add.url"), field(t("address"), input("url", { type: "url", required: true, placeholder: "https://" })), {
-    submit: t("add"),
-    onSubmit: async (data) => {
-      const made = await post(`/spaces/${space.id}/addresses`, { url: data.get("url") });
-      say(t("add.done", { name: made.document.source }));
-      changed();
+  return ask(
+    t("add.url"),
+    field(t("address"), input("url", { type: "url", required: true, placeholder: "https://" })),
+    {
+      submit: t("add"),
+      onSubmit: async (data) => {
+        const made = await post(`/spaces/${space.id}/addresses`, { url: data.get("url") });
+        say(t("add.done", { name: made.document.source }));
+        changed();
+      },
     },
-  });
+  );
 }
 
 function startCrawl(space, changed) {
@@ -128,7 +143,13 @@ function startCrawl(space, changed) {
     submit: t("crawl.go"),
     onSubmit: async (data) => {
       const prefixes = data.get("prefix") ? [data.get("prefix")] : [];
-      await post("/crawls", { space_id: space.id, url: data.get("url"), prefixes, max_pages: Number(data.get("pages")), max_depth: Number(data.get("depth")) });
+      await post("/crawls", {
+        space_id: space.id,
+        url: data.get("url"),
+        prefixes,
+        max_pages: Number(data.get("pages")),
+        max_depth: Number(data.get("depth")),
+      });
       say(t("crawl.started"));
       changed();
     },

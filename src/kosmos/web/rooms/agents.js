@@ -11,18 +11,43 @@ import { named, t } from "../parts/text.js";
 class KosmosAgents extends HTMLElement {
   connectedCallback() {
     this.list = h("ul", { class: "cards" });
-    put(this, h("section", { class: "room" }, h("header", { class: "room-head" }, h("h1", {}, t("room.agents")), h("div", { class: "group" }, h("button", { class: "primary", on: { click: () => this.#edit(null) } }, icon("plus"), t("agent.new")))), this.list));
+    put(
+      this,
+      h(
+        "section",
+        { class: "room" },
+        h(
+          "header",
+          { class: "room-head" },
+          h("h1", {}, t("room.agents")),
+          h(
+            "div",
+            { class: "group" },
+            h("button", { class: "primary", on: { click: () => this.#edit(null) } }, icon("plus"), t("agent.new")),
+          ),
+        ),
+        this.list,
+      ),
+    );
     this.#load().catch(complain);
   }
 
   async #load() {
     const found = await all("/agents", { limit: 200 });
-    put(this.list, found.map((agent) => this.#card(agent)));
+    put(
+      this.list,
+      found.map((agent) => this.#card(agent)),
+    );
   }
 
   #card(agent) {
     const own = agent.owner_id !== null;
-    const facts = [named("workflow", agent.workflow), agent.model, agent.allowed_tools ? t("agent.tools.count", { count: agent.allowed_tools.length }) : t("agent.tools.all"), own ? null : t("agent.instance")].filter(Boolean);
+    const facts = [
+      named("workflow", agent.workflow),
+      agent.model,
+      agent.allowed_tools ? t("agent.tools.count", { count: agent.allowed_tools.length }) : t("agent.tools.all"),
+      own ? null : t("agent.instance"),
+    ].filter(Boolean);
     const drop = () =>
       confirm(t("agent.delete"), agent.name, async () => {
         await remove(`/agents/${agent.id}`);
@@ -34,7 +59,17 @@ class KosmosAgents extends HTMLElement {
       h("h2", {}, agent.name),
       h("p", {}, agent.description),
       h("p", { class: "soft small" }, facts.join(" · ")),
-      h("div", { class: "group" }, h("a", { class: "button", href: address("chat", [], { agent: agent.id }) }, t("agent.talk")), h("button", { on: { click: () => this.#edit(agent) } }, t("edit")), h("button", { class: "plain", "aria-label": `${t("delete")}: ${agent.name}`, title: t("delete"), on: { click: drop } }, icon("bin"))),
+      h(
+        "div",
+        { class: "group" },
+        h("a", { class: "button", href: address("chat", [], { agent: agent.id }) }, t("agent.talk")),
+        h("button", { on: { click: () => this.#edit(agent) } }, t("edit")),
+        h(
+          "button",
+          { class: "plain", "aria-label": `${t("delete")}: ${agent.name}`, title: t("delete"), on: { click: drop } },
+          icon("bin"),
+        ),
+      ),
     );
   }
 
@@ -56,14 +91,61 @@ function fields(agent) {
     h(
       "div",
       { class: "grid" },
-      field(t("agent.workflow"), select("workflow", ["loop", "react", "literature"].map((one) => [one, named("workflow", one)]), agent?.workflow ?? "loop")),
-      field(t("agent.language"), select("language", ["auto", "zh", "en"].map((one) => [one, named("speech", one)]), agent?.language ?? "auto")),
-      field(t("agent.steps"), input("step_limit", { type: "number", min: 1, max: 50, value: agent?.step_limit ?? 8 })),
+      field(
+        t("agent.workflow"),
+        select(
+          "workflow",
+          ["loop", "react", "literature"].map((one) => [one, named("workflow", one)]),
+          agent?.workflow ?? "loop",
+        ),
+      ),
+      field(
+        t("agent.language"),
+        select(
+          "language",
+          ["auto", "zh", "en"].map((one) => [one, named("speech", one)]),
+          agent?.language ?? "auto",
+        ),
+      ),
+      field(
+        t("agent.steps"),
+        input("step_limit", { type: "number", min: 1, max: 50, value: agent?.step_limit ?? 8 }),
+      ),
       field(t("agent.model"), input("model", { value: agent?.model ?? "" }), t("agent.model.hint")),
     ),
-    field(t("agent.tools"), input("tools", { value: agent?.allowed_tools?.join(", ") ?? "*" }), t("agent.tools.hint")),
-    h("fieldset", {}, h("legend", {}, t("agent.spaces")), h("label", { class: "check" }, h("input", { type: "checkbox", name: "every", checked: !chosen }), t("search.every.space")), spaces.list.map((space) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "spaces", value: space.id, checked: Boolean(chosen?.includes(space.id)) }), space.name))),
-    field(t("agent.options"), h("textarea", { name: "options", rows: 2, class: "code" }, JSON.stringify(agent?.chat_options ?? {}))),
+    field(
+      t("agent.tools"),
+      input("tools", { value: agent?.allowed_tools?.join(", ") ?? "*" }),
+      t("agent.tools.hint"),
+    ),
+    h(
+      "fieldset",
+      {},
+      h("legend", {}, t("agent.spaces")),
+      h(
+        "label",
+        { class: "check" },
+        h("input", { type: "checkbox", name: "every", checked: !chosen }),
+        t("search.every.space"),
+      ),
+      spaces.list.map((space) =>
+        h(
+          "label",
+          { class: "check" },
+          h("input", {
+            type: "checkbox",
+            name: "spaces",
+            value: space.id,
+            checked: Boolean(chosen?.includes(space.id)),
+          }),
+          space.name,
+        ),
+      ),
+    ),
+    field(
+      t("agent.options"),
+      h("textarea", { name: "options", rows: 2, class: "code" }, JSON.stringify(agent?.chat_options ?? {})),
+    ),
   ];
 }
 
@@ -77,7 +159,13 @@ function valuesOf(data) {
     language: data.get("language"),
     step_limit: Number(data.get("step_limit")),
     model: data.get("model").trim() || null,
-    allowed_tools: tools === "*" ? null : tools.split(",").map((one) => one.trim()).filter(Boolean),
+    allowed_tools:
+      tools === "*"
+        ? null
+        : tools
+            .split(",")
+            .map((one) => one.trim())
+            .filter(Boolean),
     allowed_spaces: data.has("every") ? null : data.getAll("spaces"),
     chat_options: JSON.parse(data.get("options") || "{}"),
   };

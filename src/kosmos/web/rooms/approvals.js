@@ -14,7 +14,15 @@ export function approvalCard(given, { past = false } = {}) {
   const asked = given.request ?? given;
   const acts = h("div", { class: "group" });
   const decided = ({ approved, reason }) =>
-    put(acts, h("p", { class: `tag ${approved ? "ready" : "failed"}` }, t(approved ? "approval.approved" : "approval.refused")), reason ? h("span", { class: "soft" }, reason) : null);
+    put(
+      acts,
+      h(
+        "p",
+        { class: `tag ${approved ? "ready" : "failed"}` },
+        t(approved ? "approval.approved" : "approval.refused"),
+      ),
+      reason ? h("span", { class: "soft" }, reason) : null,
+    );
   const why = input("reason", { placeholder: t("approval.why"), "aria-label": t("approval.why"), maxlength: 2000 });
   const decide = (approved) =>
     attempt(async () => {
@@ -28,7 +36,13 @@ export function approvalCard(given, { past = false } = {}) {
         throw error;
       }
     });
-  if (!past) put(acts, h("button", { class: "primary", on: { click: decide(true) } }, t("approval.yes")), h("button", { class: "danger", on: { click: decide(false) } }, t("approval.no")), why);
+  if (!past)
+    put(
+      acts,
+      h("button", { class: "primary", on: { click: decide(true) } }, t("approval.yes")),
+      h("button", { class: "danger", on: { click: decide(false) } }, t("approval.no")),
+      why,
+    );
   const level = asked.level ?? asked.risk;
   const place = [asked.context, asked.namespace].filter(Boolean).join(" / ");
   const element = h(
@@ -38,7 +52,13 @@ export function approvalCard(given, { past = false } = {}) {
     h("p", {}, asked.reason || t("approval.words", { tool: asked.tool ?? "" })),
     h("pre", { class: "command", tabindex: "0" }, commandOf(asked)),
     place ? h("p", { class: "soft small" }, place) : null,
-    asked.preview || asked.diff ? h("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": t("approval.diff") }, diffLines(asked.preview || asked.diff)) : null,
+    asked.preview || asked.diff
+      ? h(
+          "pre",
+          { class: "diff", tabindex: "0", role: "region", "aria-label": t("approval.diff") },
+          diffLines(asked.preview || asked.diff),
+        )
+      : null,
     acts,
   );
   return { element, decided, id };
@@ -46,7 +66,10 @@ export function approvalCard(given, { past = false } = {}) {
 
 /** The command as a shell would take it, or the tool with its arguments. */
 function commandOf({ argv, command, tool, arguments: given }) {
-  if (Array.isArray(argv)) return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+  if (Array.isArray(argv))
+    return argv
+      .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+      .join(" ");
   return command ?? `${tool ?? ""} ${JSON.stringify(given ?? {}, null, 1)}`;
 }
 

@@ -9,16 +9,22 @@ const EVERY = 350; // milliseconds between two renderings of an answer that grow
 
 /** What kind of answer it is, where that must be said. */
 export function strategyLabel(strategy) {
-  return strategy === "extractive" ? h("p", { class: "tag extractive", title: t("chat.modelless.words") }, t("chat.extractive")) : null;
+  return strategy === "extractive"
+    ? h("p", { class: "tag extractive", title: t("chat.modelless.words") }, t("chat.extractive"))
+    : null;
 }
 
-const placeOf = (citation) => (citation.url ? citation.source || citation.url : `${citation.source} ${lines(citation.start_line, citation.end_line)}${citation.page ? `, ${t("page", { page: citation.page })}` : ""}`);
+const placeOf = (citation) =>
+  citation.url
+    ? citation.source || citation.url
+    : `${citation.source} ${lines(citation.start_line, citation.end_line)}${citation.page ? `, ${t("page", { page: citation.page })}` : ""}`;
 
 /** Only addresses of the web may be followed out of the page. */
 const isWeb = (url) => /^https?:\/\//i.test(url ?? "");
 
 function way(citation, props, ...children) {
-  if (isWeb(citation.url)) return h("a", { ...props, href: citation.url, target: "_blank", rel: "noopener noreferrer nofollow" }, children);
+  if (isWeb(citation.url))
+    return h("a", { ...props, href: citation.url, target: "_blank", rel: "noopener noreferrer nofollow" }, children);
   return h("a", { ...props, href: linesAddress(citation) }, children);
 }
 
@@ -26,7 +32,9 @@ function way(citation, props, ...children) {
 export function linkMarkers(element, citations) {
   const known = new Map(citations.map((citation) => [citation.marker.replace(/\D/g, ""), citation]));
   if (!known.size) return;
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest("code, pre, a") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT, (node) =>
+    node.parentElement.closest("code, pre, a") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+  );
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
   for (const node of texts) {
@@ -35,7 +43,17 @@ export function linkMarkers(element, citations) {
     const made = parts.map((part, at) => {
       if (at % 2 === 0) return part;
       const citation = known.get(part);
-      return citation ? way(citation, { class: "cite", "aria-label": t("chat.source", { number: part, place: placeOf(citation) }), title: citation.quote }, part) : `[${part}]`;
+      return citation
+        ? way(
+            citation,
+            {
+              class: "cite",
+              "aria-label": t("chat.source", { number: part, place: placeOf(citation) }),
+              title: citation.quote,
+            },
+            part,
+          )
+        : `[${part}]`;
     });
     node.replaceWith(...made);
   }
@@ -47,7 +65,19 @@ export function sourceList(citations) {
   return h(
     "ol",
     { class: "sources", "aria-label": t("chat.sources") },
-    citations.map((citation) => h("li", {}, way(citation, {}, h("span", { class: "cite" }, citation.marker.replace(/\D/g, "")), h("span", {}, placeOf(citation))), h("q", {}, citation.quote))),
+    citations.map((citation) =>
+      h(
+        "li",
+        {},
+        way(
+          citation,
+          {},
+          h("span", { class: "cite" }, citation.marker.replace(/\D/g, "")),
+          h("span", {}, placeOf(citation)),
+        ),
+        h("q", {}, citation.quote),
+      ),
+    ),
   );
 }
 

@@ -23,9 +23,27 @@ export class RunView {
     this.answer.onGrow = () => this.onGrow();
     this.label = h("div");
     this.foot = h("p", { class: "soft small run-foot" });
-    this.stop = h("button", { class: "quiet", on: { click: attempt(() => this.#stop()) } }, icon("stop"), t("chat.stop"));
-    this.state = h("p", { class: "soft", role: "status" }, h("span", { class: "pulse", "aria-hidden": "true" }), t("chat.working"));
-    this.element = h("div", { class: "message assistant under-way" }, this.label, this.trace.element, this.answer.element, h("div", { class: "group" }, this.state, this.stop), this.foot);
+    this.stop = h(
+      "button",
+      { class: "quiet", on: { click: attempt(() => this.#stop()) } },
+      icon("stop"),
+      t("chat.stop"),
+    );
+    this.state = h(
+      "p",
+      { class: "soft", role: "status" },
+      h("span", { class: "pulse", "aria-hidden": "true" }),
+      t("chat.working"),
+    );
+    this.element = h(
+      "div",
+      { class: "message assistant under-way" },
+      this.label,
+      this.trace.element,
+      this.answer.element,
+      h("div", { class: "group" }, this.state, this.stop),
+      this.foot,
+    );
   }
 
   /** Ask the question, and follow the run to its end. */
@@ -52,7 +70,12 @@ export class RunView {
   }
 
   #connected(state) {
-    if (!this.#ended) put(this.state, h("span", { class: "pulse", "aria-hidden": "true" }), t(state === "lost" ? "reconnecting" : "chat.working"));
+    if (!this.#ended)
+      put(
+        this.state,
+        h("span", { class: "pulse", "aria-hidden": "true" }),
+        t(state === "lost" ? "reconnecting" : "chat.working"),
+      );
   }
 
   async #stop() {
@@ -75,7 +98,8 @@ export class RunView {
     answer_retracted: () => {
       this.answer.text = "";
     },
-    citation: (citation) => this.answer.cite([...this.answer.citations.filter((one) => one.marker !== citation.marker), citation]),
+    citation: (citation) =>
+      this.answer.cite([...this.answer.citations.filter((one) => one.marker !== citation.marker), citation]),
     final_answer: ({ answer, citations }) => {
       this.answer.text = answer;
       this.answer.cite(citations);
@@ -91,7 +115,17 @@ export class RunView {
     this.state.remove();
     this.element.classList.remove("under-way");
     if (status !== "COMPLETED") put(this.label, h("p", { class: "tag failed" }, t(`run.${status}`)));
-    if (usage?.total_tokens) put(this.foot, [t("chat.usage", { prompt: number(usage.prompt_tokens), output: number(usage.output_tokens) }), usage.cost > 0 ? cost(usage) : "", usage.estimated ? t("chat.estimated") : ""].filter(Boolean).join(" · "));
+    if (usage?.total_tokens)
+      put(
+        this.foot,
+        [
+          t("chat.usage", { prompt: number(usage.prompt_tokens), output: number(usage.output_tokens) }),
+          usage.cost > 0 ? cost(usage) : "",
+          usage.estimated ? t("chat.estimated") : "",
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      );
   }
 
   /** Say what went wrong with the run. */

@@ -15,7 +15,8 @@ export async function drawThread(thread, messages, { session, running }) {
   const older = messages.filter((message) => message.compressed && message.type !== "COMPRESSION");
   const summary = messages.findLast((message) => message.type === "COMPRESSION");
   if (summary) shown.push(fold(summary, older.map(draw), render));
-  for (const message of messages) if (!message.compressed && message.type !== "COMPRESSION") shown.push(draw(message));
+  for (const message of messages)
+    if (!message.compressed && message.type !== "COMPRESSION") shown.push(draw(message));
   put(thread, shown);
   await renderInto(render.map(({ element, text }) => [element, text]));
   for (const { element, citations } of render) linkMarkers(element, citations);

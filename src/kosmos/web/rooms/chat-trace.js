@@ -13,7 +13,12 @@ export class Trace {
   constructor({ past = false } = {}) {
     this.past = past;
     this.thoughts = h("pre", { class: "thoughts" });
-    this.thinking = h("details", { class: "thinking", hidden: true }, h("summary", {}, t("chat.thinking")), this.thoughts);
+    this.thinking = h(
+      "details",
+      { class: "thinking", hidden: true },
+      h("summary", {}, t("chat.thinking")),
+      this.thoughts,
+    );
     this.steps = h("ol", { class: "steps" });
     this.count = h("summary");
     this.timeline = h("details", { class: "timeline", hidden: true, open: past }, this.count, this.steps);
@@ -32,7 +37,8 @@ export class Trace {
       this.thinking.hidden = false;
       this.thoughts.append(text);
     },
-    node_complete: (payload, at) => this.#step(`node ${payload.node}`, named("node", payload.node), this.#facts(payload), at),
+    node_complete: (payload, at) =>
+      this.#step(`node ${payload.node}`, named("node", payload.node), this.#facts(payload), at),
     node_error: ({ node, error }, at) => this.#step("failed", named("node", node), error, at),
     tool_call: (payload, at) => this.#called(payload, at),
     tool_result: (payload) => this.#returned(payload),
@@ -48,14 +54,25 @@ export class Trace {
   };
 
   #facts({ step, tools, finish, calls, failed }) {
-    const parts = [step ? t("chat.step", { step }) : "", tools?.length ? tools.join(", ") : "", finish, calls === undefined ? "" : t("chat.calls", { calls, failed })];
+    const parts = [
+      step ? t("chat.step", { step }) : "",
+      tools?.length ? tools.join(", ") : "",
+      finish,
+      calls === undefined ? "" : t("chat.calls", { calls, failed }),
+    ];
     return parts.filter(Boolean).join(" · ");
   }
 
   #step(kind, title, facts, at) {
     const since = this.begun && at ? (Date.parse(at) - this.begun) / 1000 : 0;
     this.begun ??= at ? Date.parse(at) : undefined;
-    const made = h("li", { class: kind }, h("span", { class: "step-title" }, title), facts ? h("span", { class: "soft" }, facts) : null, since > 0 ? h("time", {}, `+${duration(since)}`) : null);
+    const made = h(
+      "li",
+      { class: kind },
+      h("span", { class: "step-title" }, title),
+      facts ? h("span", { class: "soft" }, facts) : null,
+      since > 0 ? h("time", {}, `+${duration(since)}`) : null,
+    );
     this.steps.append(made);
     this.timeline.hidden = false;
     put(this.count, t("chat.steps", { count: this.steps.children.length }));
@@ -72,8 +89,33 @@ export class Trace {
     const item = this.#calls.get(id);
     if (!item) return;
     item.classList.toggle("failed", !ok);
-    item.append(h("span", { class: "soft" }, ok ? t("chat.found", { count: sources.length, time: duration(seconds ?? 0) }) : (error ?? "")));
-    if (sources.length) item.append(h("ul", {}, sources.map((one) => h("li", {}, one.url ? one.url : h("a", { href: linesAddress(one) }, `[${one.number}] ${one.source} ${lines(one.start_line, one.end_line)}`)))));
+    item.append(
+      h(
+        "span",
+        { class: "soft" },
+        ok ? t("chat.found", { count: sources.length, time: duration(seconds ?? 0) }) : (error ?? ""),
+      ),
+    );
+    if (sources.length)
+      item.append(
+        h(
+          "ul",
+          {},
+          sources.map((one) =>
+            h(
+              "li",
+              {},
+              one.url
+                ? one.url
+                : h(
+                    "a",
+                    { href: linesAddress(one) },
+                    `[${one.number}] ${one.source} ${lines(one.start_line, one.end_line)}`,
+                  ),
+            ),
+          ),
+        ),
+      );
   }
 
   #init({ documents, total }) {

@@ -29,36 +29,95 @@ class KosmosChat extends HTMLElement {
   #draw() {
     this.sessions = h("ul", { class: "sessions" });
     this.thread = h("div", { class: "thread", tabindex: "0", role: "log", "aria-label": t("chat.talk") });
-    this.agents = select("agent", [], "", { "aria-label": t("chat.agent"), on: { change: attempt(() => this.#changeAgent()) } });
-    this.where = select("space", [["", t("search.every.space")], ...spaces.list.map((space) => [space.id, space.name])], "", { "aria-label": t("space") });
-    this.question = h("textarea", { rows: 2, placeholder: t("chat.words"), "aria-label": t("chat.words"), on: { keydown: (event) => this.#key(event) } });
-    this.send = h("button", { class: "primary", type: "submit", "aria-label": t("chat.send"), title: t("chat.send") }, icon("send"));
+    this.agents = select("agent", [], "", {
+      "aria-label": t("chat.agent"),
+      on: { change: attempt(() => this.#changeAgent()) },
+    });
+    this.where = select(
+      "space",
+      [["", t("search.every.space")], ...spaces.list.map((space) => [space.id, space.name])],
+      "",
+      { "aria-label": t("space") },
+    );
+    this.question = h("textarea", {
+      rows: 2,
+      placeholder: t("chat.words"),
+      "aria-label": t("chat.words"),
+      on: { keydown: (event) => this.#key(event) },
+    });
+    this.send = h(
+      "button",
+      { class: "primary", type: "submit", "aria-label": t("chat.send"), title: t("chat.send") },
+      icon("send"),
+    );
     this.mode = h("div");
-    const composer = h("form", { class: "composer", on: { submit: (event) => this.#submit(event) } }, this.mode, this.question, h("div", { class: "group" }, this.agents, this.where, h("span", { class: "grow" }), this.send));
-    const side = h("details", { class: "chat-side", open: matchMedia("(min-width: 761px)").matches }, h("summary", {}, t("chat.sessions")), h("a", { class: "button", href: address("chat") }, icon("plus"), t("chat.new")), this.sessions);
-    put(this, h("section", { class: "chat" }, h("h1", { class: "unseen" }, t("room.chat")), side, h("div", { class: "talk" }, this.thread, composer)));
+    const composer = h(
+      "form",
+      { class: "composer", on: { submit: (event) => this.#submit(event) } },
+      this.mode,
+      this.question,
+      h("div", { class: "group" }, this.agents, this.where, h("span", { class: "grow" }), this.send),
+    );
+    const side = h(
+      "details",
+      { class: "chat-side", open: matchMedia("(min-width: 761px)").matches },
+      h("summary", {}, t("chat.sessions")),
+      h("a", { class: "button", href: address("chat") }, icon("plus"), t("chat.new")),
+      this.sessions,
+    );
+    put(
+      this,
+      h(
+        "section",
+        { class: "chat" },
+        h("h1", { class: "unseen" }, t("room.chat")),
+        side,
+        h("div", { class: "talk" }, this.thread, composer),
+      ),
+    );
   }
 
   async #begin() {
     const { signal } = this.#end;
     const { ids, given } = here();
-    const [found, credentials] = await Promise.all([all("/agents", { limit: 200, signal }), all("/credentials", { signal }), this.#list()]);
-    put(this.agents, found.map((agent) => h("option", { value: agent.id }, agent.name)));
+    const [found, credentials] = await Promise.all([
+      all("/agents", { limit: 200, signal }),
+      all("/credentials", { signal }),
+      this.#list(),
+    ]);
+    put(
+      this.agents,
+      found.map((agent) => h("option", { value: agent.id }, agent.name)),
+    );
     if (given.get("agent")) this.agents.value = given.get("agent");
     const models = credentials.some((one) => one.type === "LLM" || one.type === "SLM");
-    put(this.mode, models ? null : h("p", { class: "mode" }, h("strong", {}, t("chat.modelless")), " ", t("chat.modelless.words")));
+    put(
+      this.mode,
+      models ? null : h("p", { class: "mode" }, h("strong", {}, t("chat.modelless")), " ", t("chat.modelless.words")),
+    );
     if (ids[0]) await this.#open(ids[0]);
     else this.#welcome();
   }
 
   #welcome() {
-    put(this.thread, h("div", { class: "welcome" }, h("h2", {}, t("chat.welcome")), h("p", { class: "soft" }, t("chat.welcome.words"))));
+    put(
+      this.thread,
+      h(
+        "div",
+        { class: "welcome" },
+        h("h2", {}, t("chat.welcome")),
+        h("p", { class: "soft" }, t("chat.welcome.words")),
+      ),
+    );
     this.question.focus();
   }
 
   async #list() {
     const { items } = await get("/sessions?limit=100", { signal: this.#end.signal });
-    put(this.sessions, items.map((session) => this.#item(session)));
+    put(
+      this.sessions,
+      items.map((session) => this.#item(session)),
+    );
   }
 
   #item(session) {
@@ -80,9 +139,27 @@ class KosmosChat extends HTMLElement {
     return h(
       "li",
       {},
-      h("a", { href: address("chat", [session.id]), "aria-current": here_ ? "true" : null }, h("span", {}, title), h("small", {}, moment(session.updated_at))),
-      h("button", { class: "plain", title: t("chat.rename"), "aria-label": `${t("chat.rename")}: ${title}`, on: { click: rename_ } }, icon("gear")),
-      h("button", { class: "plain", title: t("delete"), "aria-label": `${t("delete")}: ${title}`, on: { click: drop } }, icon("bin")),
+      h(
+        "a",
+        { href: address("chat", [session.id]), "aria-current": here_ ? "true" : null },
+        h("span", {}, title),
+        h("small", {}, moment(session.updated_at)),
+      ),
+      h(
+        "button",
+        {
+          class: "plain",
+          title: t("chat.rename"),
+          "aria-label": `${t("chat.rename")}: ${title}`,
+          on: { click: rename_ },
+        },
+        icon("gear"),
+      ),
+      h(
+        "button",
+        { class: "plain", title: t("delete"), "aria-label": `${t("delete")}: ${title}`, on: { click: drop } },
+        icon("bin"),
+      ),
     );
   }
 
@@ -90,7 +167,10 @@ class KosmosChat extends HTMLElement {
     const { signal } = this.#end;
     this.#session = await get(`/sessions/${id}`, { signal });
     if (this.#session.agent_id) this.agents.value = this.#session.agent_id;
-    const [messages, runs] = await Promise.all([all(`/sessions/${id}/messages`, { signal }), get(`/sessions/${id}/runs`, { signal })]);
+    const [messages, runs] = await Promise.all([
+      all(`/sessions/${id}/messages`, { signal }),
+      get(`/sessions/${id}/runs`, { signal }),
+    ]);
     const running = runs.items.find((run) => ["RUNNING", "WAITING"].includes(run.status));
     await drawThread(this.thread, messages, { session: id, running: running?.id });
     if (running) this.#follow(new RunView(id, running.id));

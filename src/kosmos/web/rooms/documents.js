@@ -48,7 +48,16 @@ class KosmosDocuments extends HTMLElement {
       "table",
       { class: "documents" },
       h("caption", { class: "unseen" }, t("documents.of", { space: space.name })),
-      h("thead", {}, h("tr", {}, heads.map((name, at) => h("th", { scope: "col", class: at > 1 ? "n" : null }, t(`head.${name}`))), h("th", { scope: "col" }, h("span", { class: "unseen" }, t("head.actions"))))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((name, at) => h("th", { scope: "col", class: at > 1 ? "n" : null }, t(`head.${name}`))),
+          h("th", { scope: "col" }, h("span", { class: "unseen" }, t("head.actions"))),
+        ),
+      ),
       this.body,
     );
     put(
@@ -59,7 +68,16 @@ class KosmosDocuments extends HTMLElement {
         this.#head(space),
         mayEdit(space) ? addingBox(space, () => this.#load()) : null,
         this.problem,
-        h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": t("documents.of", { space: space.name }) }, table),
+        h(
+          "div",
+          {
+            class: "scroll-x",
+            tabindex: "0",
+            role: "region",
+            "aria-label": t("documents.of", { space: space.name }),
+          },
+          table,
+        ),
         this.more,
         this.sum,
       ),
@@ -68,7 +86,12 @@ class KosmosDocuments extends HTMLElement {
   }
 
   #empty() {
-    return h("div", { class: "box" }, h("p", {}, t("spaces.none")), h("button", { class: "primary", on: { click: () => this.#make() } }, t("space.new")));
+    return h(
+      "div",
+      { class: "box" },
+      h("p", {}, t("spaces.none")),
+      h("button", { class: "primary", on: { click: () => this.#make() } }, t("space.new")),
+    );
   }
 
   #head(space) {
@@ -81,7 +104,13 @@ class KosmosDocuments extends HTMLElement {
       "header",
       { class: "room-head" },
       h("h1", {}, t("room.documents")),
-      h("div", { class: "group" }, choice, h("button", { on: { click: () => this.#make() } }, icon("plus"), t("space.new")), h("button", { on: { click: () => this.#edit(space) } }, icon("gear"), t("space.settings"))),
+      h(
+        "div",
+        { class: "group" },
+        choice,
+        h("button", { on: { click: () => this.#make() } }, icon("plus"), t("space.new")),
+        h("button", { on: { click: () => this.#edit(space) } }, icon("gear"), t("space.settings")),
+      ),
       space.description ? h("p", { class: "soft wide" }, space.description) : null,
     );
   }
@@ -122,7 +151,10 @@ class KosmosDocuments extends HTMLElement {
       put(this.body);
       put(this.problem);
       this.#add(page);
-      put(this.sum, spent.sum.calls ? t("documents.spent", { calls: number(spent.sum.calls), cost: cost(spent.sum.spent) }) : "");
+      put(
+        this.sum,
+        spent.sum.calls ? t("documents.spent", { calls: number(spent.sum.calls), cost: cost(spent.sum.spent) }) : "",
+      );
     } catch (error) {
       if (error.name !== "AbortError") put(this.problem, problemBox(error));
     }
@@ -149,7 +181,12 @@ class KosmosDocuments extends HTMLElement {
     const name = document.title && document.title !== document.source ? document.title : document.source;
     put(
       row,
-      h("th", { scope: "row" }, h("a", { href: address("read", [id]) }, name), name === document.source ? null : h("small", {}, document.source)),
+      h(
+        "th",
+        { scope: "row" },
+        h("a", { href: address("read", [id]) }, name),
+        name === document.source ? null : h("small", {}, document.source),
+      ),
       h("td", { data: { head: t("head.state") } }, this.#state(document, job)),
       h("td", { class: "n" }, bytes(document.size)),
       h("td", { class: "n" }, document.line_count ? number(document.line_count) : ""),
@@ -162,11 +199,21 @@ class KosmosDocuments extends HTMLElement {
   #state(document, job) {
     const running = job && !["COMPLETED", "FAILED", "CANCELLED"].includes(job.status);
     const part = running ? fraction(job.progress) : null;
-    const words = running ? `${named("job", job.type)}${part === null ? "" : ` ${percent(part)}`}` : named("document", document.status);
+    const words = running
+      ? `${named("job", job.type)}${part === null ? "" : ` ${percent(part)}`}`
+      : named("document", document.status);
     const error = document.error ?? (job?.status === "PAUSED" ? job.reason : null);
     return [
       h("span", { class: `tag ${document.status.toLowerCase()}` }, words),
-      error ? h("small", { class: "bad-text" }, error, " ", h("a", { href: address("jobs", [], { document: document.id }) }, t("documents.jobs"))) : null,
+      error
+        ? h(
+            "small",
+            { class: "bad-text" },
+            error,
+            " ",
+            h("a", { href: address("jobs", [], { document: document.id }) }, t("documents.jobs")),
+          )
+        : null,
     ];
   }
 
@@ -176,7 +223,11 @@ class KosmosDocuments extends HTMLElement {
         await remove(`/documents/${document.id}`);
         this.#load();
       });
-    return h("button", { class: "plain", title: t("delete"), "aria-label": `${t("delete")}: ${document.source}`, on: { click: act } }, icon("bin"));
+    return h(
+      "button",
+      { class: "plain", title: t("delete"), "aria-label": `${t("delete")}: ${document.source}`, on: { click: act } },
+      icon("bin"),
+    );
   }
 
   #heard(job) {

@@ -26,7 +26,8 @@ class KosmosEvaluation extends HTMLElement {
 
 const draw = (runs) => (runs[0].kind === "chunking" ? chunking(runs[0]) : retrieval(runs));
 
-const cell = (mean) => h("td", { class: "n" }, fixed(mean.value), h("small", {}, ` ${fixed(mean.low)}–${fixed(mean.high)}`));
+const cell = (mean) =>
+  h("td", { class: "n" }, fixed(mean.value), h("small", {}, ` ${fixed(mean.low)}–${fixed(mean.high)}`));
 
 function retrieval(runs) {
   const [newest] = runs;
@@ -36,30 +37,80 @@ function retrieval(runs) {
   const series = measures.map((name, tone) => ({
     name,
     tone,
-    points: runs.toReversed().map((run) => ({ x: Date.parse(run.at), y: run.body.report.overall[name].value, low: run.body.report.overall[name].low, high: run.body.report.overall[name].high })),
+    points: runs
+      .toReversed()
+      .map((run) => ({
+        x: Date.parse(run.at),
+        y: run.body.report.overall[name].value,
+        low: run.body.report.overall[name].low,
+        high: run.body.report.overall[name].high,
+      })),
   }));
   return h(
     "article",
     { class: "evaluation" },
     h("h2", {}, newest.name),
-    h("p", { class: "soft" }, [t("evaluation.questions", { count: number(report.questions) }), encoder, moment(newest.at)].filter(Boolean).join(" · ")),
+    h(
+      "p",
+      { class: "soft" },
+      [t("evaluation.questions", { count: number(report.questions) }), encoder, moment(newest.at)]
+        .filter(Boolean)
+        .join(" · "),
+    ),
     h(
       "div",
       { class: "scroll-x", tabindex: "0", role: "region", "aria-label": newest.name },
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, h("td"), measures.map((name) => h("th", { scope: "col", class: "n" }, name)))),
-        h("tbody", {}, rows.map(([label, means]) => h("tr", {}, h("th", { scope: "row" }, label === "all" ? t("evaluation.all") : label), measures.map((name) => cell(means[name])))), since ? difference(since, measures) : null),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("td"),
+            measures.map((name) => h("th", { scope: "col", class: "n" }, name)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(([label, means]) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, label === "all" ? t("evaluation.all") : label),
+              measures.map((name) => cell(means[name])),
+            ),
+          ),
+          since ? difference(since, measures) : null,
+        ),
       ),
     ),
-    curves(series, { title: t("evaluation.course", { count: runs.length }), xText: (x) => moment(new Date(x).toISOString()), yText: (y) => fixed(y, 2) }),
+    curves(series, {
+      title: t("evaluation.course", { count: runs.length }),
+      xText: (x) => moment(new Date(x).toISOString()),
+      yText: (y) => fixed(y, 2),
+    }),
   );
 }
 
 function difference(since, measures) {
   const sign = (value) => `${value > 0 ? "+" : ""}${fixed(value)}`;
-  return h("tr", { class: "soft" }, h("th", { scope: "row" }, t("evaluation.since")), measures.map((name) => h("td", { class: "n" }, since[name] ? sign(since[name].value) : "", since[name] ? h("small", {}, ` p ${fixed(since[name].p, 2)}`) : null)));
+  return h(
+    "tr",
+    { class: "soft" },
+    h("th", { scope: "row" }, t("evaluation.since")),
+    measures.map((name) =>
+      h(
+        "td",
+        { class: "n" },
+        since[name] ? sign(since[name].value) : "",
+        since[name] ? h("small", {}, ` p ${fixed(since[name].p, 2)}`) : null,
+      ),
+    ),
+  );
 }
 
 function chunking(run) {
@@ -77,8 +128,38 @@ function chunking(run) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("evaluation.chunker")), h("th", { scope: "col", class: "n" }, t("evaluation.pieces")), routes.map((route) => h("th", { scope: "col", class: "n" }, route)))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.label), h("td", { class: "n" }, number(row.pieces)), routes.map((route) => h("td", { class: "n" }, [row.scores[route].recall, row.scores[route].precision, row.scores[route].iou].map(share).join(" / ")))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, t("evaluation.chunker")),
+            h("th", { scope: "col", class: "n" }, t("evaluation.pieces")),
+            routes.map((route) => h("th", { scope: "col", class: "n" }, route)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((row) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, row.label),
+              h("td", { class: "n" }, number(row.pieces)),
+              routes.map((route) =>
+                h(
+                  "td",
+                  { class: "n" },
+                  [row.scores[route].recall, row.scores[route].precision, row.scores[route].iou]
+                    .map(share)
+                    .join(" / "),
+                ),
+              ),
+            ),
+          ),
+        ),
       ),
     ),
   );

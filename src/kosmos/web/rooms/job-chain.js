@@ -21,7 +21,16 @@ export async function jobChain(documentId, signal) {
     "figure",
     { class: "chain" },
     h("figcaption", {}, title),
-    h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": title }, svg("svg", { width, height, viewBox: `-2 -2 ${width} ${height}`, role: "img", "aria-label": describe(jobs) }, edges(placed), placed.map(box))),
+    h(
+      "div",
+      { class: "scroll-x", tabindex: "0", role: "region", "aria-label": title },
+      svg(
+        "svg",
+        { width, height, viewBox: `-2 -2 ${width} ${height}`, role: "img", "aria-label": describe(jobs) },
+        edges(placed),
+        placed.map(box),
+      ),
+    ),
   );
 }
 
@@ -56,7 +65,10 @@ function edges(placed) {
       .filter(Boolean)
       .map((from) => {
         const [x1, y1, x2, y2] = [from.x + WIDE, from.y + HIGH / 2, one.x, one.y + HIGH / 2];
-        return svg("path", { class: "edge", d: `M${x1} ${y1}C${x1 + GAP / 2} ${y1} ${x2 - GAP / 2} ${y2} ${x2} ${y2}` });
+        return svg("path", {
+          class: "edge",
+          d: `M${x1} ${y1}C${x1 + GAP / 2} ${y1} ${x2 - GAP / 2} ${y2} ${x2} ${y2}`,
+        });
       }),
   );
 }
@@ -69,7 +81,11 @@ function box({ job, x, y }) {
     svg("rect", { width: WIDE, height: HIGH, rx: 5 }),
     svg("rect", { class: "done", x: 0, y: HIGH - 4, width: WIDE * share, height: 4 }),
     svg("text", { x: 10, y: 17 }, named("job", job.type)),
-    svg("text", { class: "small", x: 10, y: 31 }, `${named("status", job.status)}${job.status === "RUNNING" ? ` ${percent(share)}` : ""}`),
+    svg(
+      "text",
+      { class: "small", x: 10, y: 31 },
+      `${named("status", job.status)}${job.status === "RUNNING" ? ` ${percent(share)}` : ""}`,
+    ),
     svg("title", {}, job.reason ?? named("status", job.status)),
   );
 }

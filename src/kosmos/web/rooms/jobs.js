@@ -35,11 +35,18 @@ class KosmosJobs extends HTMLElement {
     const { given } = here();
     this.document_ = given.get("document");
     this.only = { status: given.get("status") ?? "", type: given.get("type") ?? "" };
-    this.list = new LongList({ label: t("room.jobs"), rowHeight: () => (narrow.matches ? 92 : 48), draw: (job, row) => this.#row(job, row) });
+    this.list = new LongList({
+      label: t("room.jobs"),
+      rowHeight: () => (narrow.matches ? 92 : 48),
+      draw: (job, row) => this.#row(job, row),
+    });
     this.sort = eachFrame(() => this.#sort());
     this.redraw = () => this.list.redraw();
     narrow.addEventListener("change", () => this.list.redraw(), { signal: this.#end.signal });
-    this.list.element.addEventListener("click", attempt((event) => this.#click(event)));
+    this.list.element.addEventListener(
+      "click",
+      attempt((event) => this.#click(event)),
+    );
     live.listen("job", (job) => this.#heard(job), this.#end.signal);
     live.listen("back", () => this.#load(), this.#end.signal);
     this.#draw();
@@ -58,13 +65,30 @@ class KosmosJobs extends HTMLElement {
     this.picture = h("div");
     this.types = select("type", [["", t("jobs.any.type")]], "", { "aria-label": t("jobs.type") });
     this.types.addEventListener("change", () => this.#filter({ type: this.types.value }));
-    const status = select("status", [["", t("jobs.any.status")], ...STATUSES.map((one) => [one, named("status", one)])], this.only.status, { "aria-label": t("jobs.status"), on: { change: (event) => this.#filter({ status: event.target.value }) } });
+    const status = select(
+      "status",
+      [["", t("jobs.any.status")], ...STATUSES.map((one) => [one, named("status", one)])],
+      this.only.status,
+      { "aria-label": t("jobs.status"), on: { change: (event) => this.#filter({ status: event.target.value }) } },
+    );
     put(
       this,
       h(
         "section",
         { class: "room tall" },
-        h("header", { class: "room-head" }, h("h1", {}, t("room.jobs")), h("div", { class: "group" }, status, this.types, this.document_ ? h("a", { class: "button", href: address("jobs") }, t("jobs.all")) : null), this.count),
+        h(
+          "header",
+          { class: "room-head" },
+          h("h1", {}, t("room.jobs")),
+          h(
+            "div",
+            { class: "group" },
+            status,
+            this.types,
+            this.document_ ? h("a", { class: "button", href: address("jobs") }, t("jobs.all")) : null,
+          ),
+          this.count,
+        ),
         this.picture,
         this.list.element,
         this.document_ ? null : this.#ledger(),
@@ -85,7 +109,10 @@ class KosmosJobs extends HTMLElement {
   #ledger() {
     const inside = h("div");
     const box = h("details", { class: "ledger" }, h("summary", {}, t("ledger")), inside);
-    box.addEventListener("toggle", attempt(async () => box.open && put(inside, await ledgerOfSpace())));
+    box.addEventListener(
+      "toggle",
+      attempt(async () => box.open && put(inside, await ledgerOfSpace())),
+    );
     return box;
   }
 
@@ -123,7 +150,9 @@ class KosmosJobs extends HTMLElement {
 
   #sort() {
     const { status, type } = this.only;
-    const found = [...this.#jobs.values()].filter((job) => (!status || job.status === status) && (!type || job.type === type));
+    const found = [...this.#jobs.values()].filter(
+      (job) => (!status || job.status === status) && (!type || job.type === type),
+    );
     // Ids grow with time: newest first. What runs stands above what waits, and both above what has ended.
     const rank = (job) => (job.status === "RUNNING" ? 0 : job.finished_at ? 2 : 1);
     found.sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? 1 : -1));
@@ -137,7 +166,11 @@ class KosmosJobs extends HTMLElement {
     const types = [...new Set([...this.#jobs.values()].map((job) => job.type))].sort();
     if (types.join() === this.known) return;
     this.known = types.join();
-    put(this.types, h("option", { value: "" }, t("jobs.any.type")), types.map((type) => h("option", { value: type }, named("job", type))));
+    put(
+      this.types,
+      h("option", { value: "" }, t("jobs.any.type")),
+      types.map((type) => h("option", { value: type }, named("job", type))),
+    );
     this.types.value = this.only.type;
   }
 
@@ -152,13 +185,48 @@ class KosmosJobs extends HTMLElement {
     const parts = counted(job.progress);
     put(
       row,
-      h("span", { class: "job-name" }, h("strong", {}, named("job", job.type)), job.document_id ? h("a", { href: address("jobs", [], { document: job.document_id }), title: t("jobs.chain") }, nameOf(job.document_id, this.redraw) || "…") : null),
+      h(
+        "span",
+        { class: "job-name" },
+        h("strong", {}, named("job", job.type)),
+        job.document_id
+          ? h(
+              "a",
+              { href: address("jobs", [], { document: job.document_id }), title: t("jobs.chain") },
+              nameOf(job.document_id, this.redraw) || "…",
+            )
+          : null,
+      ),
       h("span", { class: `tag ${job.status.toLowerCase()}` }, named("status", job.status)),
-      h("span", { class: "job-bar" }, h("progress", { max: 1, value: share ?? 0, "aria-label": `${named("job", job.type)} ${percent(share ?? 0)}` }), h("small", {}, parts && job.status !== "COMPLETED" ? `${compact(parts[0])} / ${compact(parts[1])}` : "")),
+      h(
+        "span",
+        { class: "job-bar" },
+        h("progress", {
+          max: 1,
+          value: share ?? 0,
+          "aria-label": `${named("job", job.type)} ${percent(share ?? 0)}`,
+        }),
+        h("small", {}, parts && job.status !== "COMPLETED" ? `${compact(parts[0])} / ${compact(parts[1])}` : ""),
+      ),
       h("span", { class: "job-pace" }, this.#pace(job)),
       h("span", { class: "job-reason", title: job.reason }, job.reason ?? ""),
       h("span", { class: "job-cost" }, cost(job.spent)),
-      h("span", { class: "job-acts" }, ACTS[job.status].map((act) => h("button", { class: "plain", title: t(`act.${act}`), "aria-label": `${t(`act.${act}`)}: ${named("job", job.type)}`, data: { act } }, icon(SIGNS[act])))),
+      h(
+        "span",
+        { class: "job-acts" },
+        ACTS[job.status].map((act) =>
+          h(
+            "button",
+            {
+              class: "plain",
+              title: t(`act.${act}`),
+              "aria-label": `${t(`act.${act}`)}: ${named("job", job.type)}`,
+              data: { act },
+            },
+            icon(SIGNS[act]),
+          ),
+        ),
+      ),
     );
   }
 

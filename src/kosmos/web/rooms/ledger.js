@@ -17,10 +17,23 @@ function parts(spent) {
   ];
 }
 
-const row = (label, spent) => ({ label, value: tokensOf(spent), parts: parts(spent), text: [t("tokens", { count: compact(tokensOf(spent)) }), spent.cost > 0 ? cost(spent) : ""].filter(Boolean).join(" · ") });
+const row = (label, spent) => ({
+  label,
+  value: tokensOf(spent),
+  parts: parts(spent),
+  text: [t("tokens", { count: compact(tokensOf(spent)) }), spent.cost > 0 ? cost(spent) : ""]
+    .filter(Boolean)
+    .join(" · "),
+});
 
 const legend = () =>
-  h("ul", { class: "legend" }, h("li", { class: "key tone-3" }, t("ledger.cached")), h("li", { class: "key tone-0" }, t("ledger.prompt")), h("li", { class: "key tone-1" }, t("ledger.output")));
+  h(
+    "ul",
+    { class: "legend" },
+    h("li", { class: "key tone-3" }, t("ledger.cached")),
+    h("li", { class: "key tone-0" }, t("ledger.prompt")),
+    h("li", { class: "key tone-1" }, t("ledger.output")),
+  );
 
 const nothing = () => h("p", { class: "soft" }, t("ledger.none"));
 
@@ -32,15 +45,24 @@ export async function ledgerOfSpace() {
   return h(
     "div",
     { class: "plots" },
-    bars(found.lines.map((line) => row(`${line.purpose} · ${line.model}`, line.sum.spent)), { title: t("ledger.purposes", { space: space.name }) }),
-    bars(found.documents.slice(0, MOST).map((one) => row(one.source ?? t("ledger.gone"), one.sum.spent)), { title: t("ledger.documents") }),
+    bars(
+      found.lines.map((line) => row(`${line.purpose} · ${line.model}`, line.sum.spent)),
+      { title: t("ledger.purposes", { space: space.name }) },
+    ),
+    bars(
+      found.documents.slice(0, MOST).map((one) => row(one.source ?? t("ledger.gone"), one.sum.spent)),
+      { title: t("ledger.documents") },
+    ),
     legend(),
   );
 }
 
 /** The ledger of a document: sums, and the calls one after the other. */
 export async function ledgerOfDocument(documentId) {
-  const [found, calls] = await Promise.all([get(`/documents/${documentId}/cost`), all(`/documents/${documentId}/calls`)]);
+  const [found, calls] = await Promise.all([
+    get(`/documents/${documentId}/cost`),
+    all(`/documents/${documentId}/calls`),
+  ]);
   if (!found.sum.calls) return null;
   let sum = 0;
   const points = calls.map((call) => {
@@ -50,8 +72,16 @@ export async function ledgerOfDocument(documentId) {
   return h(
     "div",
     { class: "plots" },
-    bars(found.lines.map((line) => row(`${line.purpose} · ${line.model}`, line.sum.spent)), { title: t("ledger.purposes", { space: "" }) }),
-    curves([{ name: t("ledger.sum"), points, tone: 0 }], { title: t("ledger.calls", { count: calls.length }), top: Math.max(1, sum), xText: (x) => moment(new Date(x).toISOString()), yText: (y) => compact(y) }),
+    bars(
+      found.lines.map((line) => row(`${line.purpose} · ${line.model}`, line.sum.spent)),
+      { title: t("ledger.purposes", { space: "" }) },
+    ),
+    curves([{ name: t("ledger.sum"), points, tone: 0 }], {
+      title: t("ledger.calls", { count: calls.length }),
+      top: Math.max(1, sum),
+      xText: (x) => moment(new Date(x).toISOString()),
+      yText: (y) => compact(y),
+    }),
     legend(),
   );
 }

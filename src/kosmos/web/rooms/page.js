@@ -89,7 +89,12 @@ class KosmosPage extends HTMLElement {
   }
 
   #mark() {
-    return h("a", { class: "mark", href: address("documents") }, h("img", { src: "/page/icon.svg", alt: "", width: 22, height: 22 }), h("span", {}, "Kosmos"));
+    return h(
+      "a",
+      { class: "mark", href: address("documents") },
+      h("img", { src: "/page/icon.svg", alt: "", width: 22, height: 22 }),
+      h("span", {}, "Kosmos"),
+    );
   }
 
   #ways() {
@@ -116,15 +121,27 @@ class KosmosPage extends HTMLElement {
       await request("POST", "/page/sign-out", { body: {} });
       this.#signedOut();
     });
-    const shade = h("button", { class: "plain", title: t(`theme.${theme()}`), "aria-label": t(`theme.${theme()}`), on: { click: turn } }, icon("theme"));
+    const shade = h(
+      "button",
+      { class: "plain", title: t(`theme.${theme()}`), "aria-label": t(`theme.${theme()}`), on: { click: turn } },
+      icon("theme"),
+    );
     return h(
       "div",
       { class: "foot" },
       this.state,
       h("span", { class: "who" }, this.#user?.name ?? ""),
-      h("button", { class: "plain tongue", lang: other === "zh" ? "zh-CN" : "en", on: { click: speak } }, other === "zh" ? "中文" : "English"),
+      h(
+        "button",
+        { class: "plain tongue", lang: other === "zh" ? "zh-CN" : "en", on: { click: speak } },
+        other === "zh" ? "中文" : "English",
+      ),
       shade,
-      h("button", { class: "plain", title: t("signout"), "aria-label": t("signout"), on: { click: leave } }, icon("leave")),
+      h(
+        "button",
+        { class: "plain", title: t("signout"), "aria-label": t("signout"), on: { click: leave } },
+        icon("leave"),
+      ),
     );
   }
 

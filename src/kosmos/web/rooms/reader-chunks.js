@@ -25,9 +25,20 @@ export class ChunkPane {
     this.list.inner.addEventListener("mouseover", (event) => this.#over(event));
     this.list.inner.addEventListener("mouseleave", () => reader.light(null));
     this.list.inner.addEventListener("click", (event) => this.#click(event));
-    this.details = h("div", { class: "chunk-details", "aria-live": "polite", tabindex: "0", role: "region", "aria-label": t("reader.chunk") });
+    this.details = h("div", {
+      class: "chunk-details",
+      "aria-live": "polite",
+      tabindex: "0",
+      role: "region",
+      "aria-label": t("reader.chunk"),
+    });
     this.details.append(h("p", { class: "soft" }, t("reader.choose")));
-    this.element = h("aside", { class: "chunk-pane", "aria-label": t("reader.tree") }, this.list.element, this.details);
+    this.element = h(
+      "aside",
+      { class: "chunk-pane", "aria-label": t("reader.tree") },
+      this.list.element,
+      this.details,
+    );
     this.list.items = reader.tree.items;
   }
 
@@ -46,7 +57,14 @@ export class ChunkPane {
     put(
       row,
       h("span", { class: "chunk-title" }, titleOf(chunk) || named("chunk", chunk.type)),
-      h("span", { class: "chunk-facts" }, `${chunk.start_line}–${chunk.end_line}`, chunk.type === "heading" ? "" : ` · ${t("tokens", { count: number(chunk.token_count) })}`, chunk.page ? ` · ${t("page", { page: chunk.page })}` : "", hidden ? ` · ${t("chunk.hidden", { count: hidden })}` : ""),
+      h(
+        "span",
+        { class: "chunk-facts" },
+        `${chunk.start_line}–${chunk.end_line}`,
+        chunk.type === "heading" ? "" : ` · ${t("tokens", { count: number(chunk.token_count) })}`,
+        chunk.page ? ` · ${t("page", { page: chunk.page })}` : "",
+        hidden ? ` · ${t("chunk.hidden", { count: hidden })}` : "",
+      ),
     );
   }
 
@@ -90,12 +108,31 @@ export class ChunkPane {
   #tell(chunk) {
     const failed = chunk.type === "error";
     const shown = h("div", { class: "prose small" });
-    const hidden = Object.entries(chunk.hidden).map(([kind, count]) => h("li", {}, `${named("kind", kind)} × ${count}`));
+    const hidden = Object.entries(chunk.hidden).map(([kind, count]) =>
+      h("li", {}, `${named("kind", kind)} × ${count}`),
+    );
     put(
       this.details,
-      h("h2", {}, lines(chunk.start_line, chunk.end_line), h("span", { class: "soft" }, ` ${named("chunk", chunk.type)}`)),
-      chunk.summary ? [h("h3", {}, t(failed ? "chunk.reason" : "chunk.summary")), h("p", { class: failed ? "bad-text" : null }, chunk.summary)] : null,
-      failed && this.reader.mayEdit ? h("button", { class: "danger", on: { click: () => this.reader.retry(chunk) } }, icon("again"), t("chunk.retry")) : null,
+      h(
+        "h2",
+        {},
+        lines(chunk.start_line, chunk.end_line),
+        h("span", { class: "soft" }, ` ${named("chunk", chunk.type)}`),
+      ),
+      chunk.summary
+        ? [
+            h("h3", {}, t(failed ? "chunk.reason" : "chunk.summary")),
+            h("p", { class: failed ? "bad-text" : null }, chunk.summary),
+          ]
+        : null,
+      failed && this.reader.mayEdit
+        ? h(
+            "button",
+            { class: "danger", on: { click: () => this.reader.retry(chunk) } },
+            icon("again"),
+            t("chunk.retry"),
+          )
+        : null,
       hidden.length ? [h("h3", {}, t("chunk.covered")), h("ul", { class: "plain-list" }, hidden)] : null,
       h("h3", {}, t("chunk.shown")),
       shown,

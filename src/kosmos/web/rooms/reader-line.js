@@ -17,7 +17,11 @@ export function drawLine(reader, number, text, page, fenced) {
   if (aim && aim[0] <= number && number <= aim[1]) classes.push("aim");
   if (chunk?.start_line === number) classes.push("starts");
   const tone = chunk ? reader.tree.tone.get(chunk.id) : undefined;
-  const line = h("div", { class: classes.filter(Boolean).join(" "), data: { n: number, ...(tone === undefined ? {} : { tone }) } }, h("span", {}, pieces(text, reader.marked.get(number))));
+  const line = h(
+    "div",
+    { class: classes.filter(Boolean).join(" "), data: { n: number, ...(tone === undefined ? {} : { tone }) } },
+    h("span", {}, pieces(text, reader.marked.get(number))),
+  );
   made.push(line);
   for (const asset of reader.figures.get(number) ?? []) made.push(figure(asset));
   return made;
@@ -31,6 +35,18 @@ function look(text, fenced) {
 
 function figure(asset) {
   const words = asset.caption || asset.description || t("figure");
-  const image = SHOWN.has(asset.media_type) ? h("img", { src: `/api/v1/assets/${asset.id}`, alt: words, loading: "lazy" }) : null;
-  return h("figure", { class: "asset" }, image, h("figcaption", {}, asset.caption ? h("strong", {}, asset.caption) : null, asset.description ?? asset.error ?? t(`asset.${asset.analysis_status}`)));
+  const image = SHOWN.has(asset.media_type)
+    ? h("img", { src: `/api/v1/assets/${asset.id}`, alt: words, loading: "lazy" })
+    : null;
+  return h(
+    "figure",
+    { class: "asset" },
+    image,
+    h(
+      "figcaption",
+      {},
+      asset.caption ? h("strong", {}, asset.caption) : null,
+      asset.description ?? asset.error ?? t(`asset.${asset.analysis_status}`),
+    ),
+  );
 }

@@ -22,7 +22,9 @@ class KosmosReader extends HTMLElement {
     [this.id_] = here().ids;
     put(this, h("p", { class: "room soft" }, t("loading")));
     live.listen("job", (job) => this.#heard(job), this.#end.signal);
-    this.#load().catch((error) => error.name !== "AbortError" && put(this, h("section", { class: "room" }, problemBox(error))));
+    this.#load().catch(
+      (error) => error.name !== "AbortError" && put(this, h("section", { class: "room" }, problemBox(error))),
+    );
   }
 
   disconnectedCallback() {
@@ -56,7 +58,17 @@ class KosmosReader extends HTMLElement {
   #waiting() {
     const { document } = this.view;
     const error = document.error ? problemBox(new Error(document.error)) : null;
-    put(this, h("section", { class: "room" }, this.#head(), h("p", {}, h("span", { class: `tag ${document.status.toLowerCase()}` }, named("document", document.status))), error, h("p", { class: "soft" }, t("reader.waiting"))));
+    put(
+      this,
+      h(
+        "section",
+        { class: "room" },
+        this.#head(),
+        h("p", {}, h("span", { class: `tag ${document.status.toLowerCase()}` }, named("document", document.status))),
+        error,
+        h("p", { class: "soft" }, t("reader.waiting")),
+      ),
+    );
   }
 
   #draw() {
@@ -64,12 +76,17 @@ class KosmosReader extends HTMLElement {
     this.text = new LongText({
       count: document.line_count,
       label: t("reader.text"),
-      load: (start, end) => get(`/documents/${this.id_}/lines?start=${start}&end=${end}`, { signal: this.#end.signal }),
+      load: (start, end) =>
+        get(`/documents/${this.id_}/lines?start=${start}&end=${end}`, { signal: this.#end.signal }),
       draw: (...line) => drawLine(this, ...line),
     });
     this.pane = new ChunkPane(this);
     this.map = new DocumentMap(this);
-    this.text.element.addEventListener("scroll", eachFrame(() => this.map.follow()), { passive: true });
+    this.text.element.addEventListener(
+      "scroll",
+      eachFrame(() => this.map.follow()),
+      { passive: true },
+    );
     this.text.element.addEventListener("mouseover", (event) => this.#over(event));
     this.text.element.addEventListener("mouseleave", () => this.light(null));
     this.text.element.addEventListener("click", (event) => this.#pick(event));
@@ -80,14 +97,54 @@ class KosmosReader extends HTMLElement {
 
   #head() {
     const { document, converter, notes, spent, chunk_count: count } = this.view;
-    const facts = [t("reader.lines", { count: number(document.line_count) }), t("reader.chunks", { count: number(count) }), document.filetype, converter, cost(spent)].filter(Boolean);
+    const facts = [
+      t("reader.lines", { count: number(document.line_count) }),
+      t("reader.chunks", { count: number(count) }),
+      document.filetype,
+      converter,
+      cost(spent),
+    ].filter(Boolean);
     return h(
       "header",
       { class: "reader-head" },
-      h("a", { class: "plain-link", href: address("documents", [document.space_id]), "aria-label": t("room.documents") }, icon("back")),
-      h("div", {}, h("h1", {}, document.title || document.source), h("p", { class: "soft" }, document.source === document.title ? "" : `${document.source} · `, facts.join(" · "))),
-      h("nav", { class: "group", "aria-label": t("reader.more") }, h("a", { class: "button", href: address("jobs", [], { document: document.id }) }, t("reader.jobs")), h("a", { class: "button", href: `/api/v1/documents/${document.id}/original`, download: "" }, t("reader.original"))),
-      notes.length ? h("details", { class: "wide" }, h("summary", {}, t("reader.notes", { count: notes.length })), h("ul", {}, notes.map((note) => h("li", {}, note)))) : null,
+      h(
+        "a",
+        { class: "plain-link", href: address("documents", [document.space_id]), "aria-label": t("room.documents") },
+        icon("back"),
+      ),
+      h(
+        "div",
+        {},
+        h("h1", {}, document.title || document.source),
+        h(
+          "p",
+          { class: "soft" },
+          document.source === document.title ? "" : `${document.source} · `,
+          facts.join(" · "),
+        ),
+      ),
+      h(
+        "nav",
+        { class: "group", "aria-label": t("reader.more") },
+        h("a", { class: "button", href: address("jobs", [], { document: document.id }) }, t("reader.jobs")),
+        h(
+          "a",
+          { class: "button", href: `/api/v1/documents/${document.id}/original`, download: "" },
+          t("reader.original"),
+        ),
+      ),
+      notes.length
+        ? h(
+            "details",
+            { class: "wide" },
+            h("summary", {}, t("reader.notes", { count: notes.length })),
+            h(
+              "ul",
+              {},
+              notes.map((note) => h("li", {}, note)),
+            ),
+          )
+        : null,
     );
   }
 
@@ -98,7 +155,13 @@ class KosmosReader extends HTMLElement {
       for (const tab of tabs) tab.setAttribute("aria-pressed", tab.dataset.name === name);
       this.pane.list.show();
     };
-    const tabs = ["text", "chunks"].map((name) => h("button", { "aria-pressed": name === "text", data: { name }, on: { click: turn(name) } }, t(`reader.${name}.tab`)));
+    const tabs = ["text", "chunks"].map((name) =>
+      h(
+        "button",
+        { "aria-pressed": name === "text", data: { name }, on: { click: turn(name) } },
+        t(`reader.${name}.tab`),
+      ),
+    );
     return h("div", { class: "tabs" }, tabs);
   }
 
@@ -154,7 +217,8 @@ class KosmosReader extends HTMLElement {
     const chunk = this.tree.get(id);
     if (scroll && chunk) {
       this.firstElementChild.dataset.shown = "text";
-      for (const tab of this.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", tab.dataset.name === "text");
+      for (const tab of this.querySelectorAll(".tabs button"))
+        tab.setAttribute("aria-pressed", tab.dataset.name === "text");
       this.text.reveal(chunk.start_line).then(() => {
         this.lit = undefined;
         this.light(id);

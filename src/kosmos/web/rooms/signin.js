@@ -17,7 +17,10 @@ class KosmosSignin extends HTMLElement {
       h("div", { class: "actions" }, h("button", { class: "primary", type: "submit" }, t("signin.go"))),
     );
     const head = h("img", { src: "/page/icon.svg", alt: "", width: 40, height: 40 });
-    put(this, h("main", { class: "door" }, head, h("h1", {}, "Kosmos"), h("p", {}, t("signin.words")), this.problem, form));
+    put(
+      this,
+      h("main", { class: "door" }, head, h("h1", {}, "Kosmos"), h("p", {}, t("signin.words")), this.problem, form),
+    );
   }
 
   async #submit(event, token) {

@@ -11,7 +11,10 @@ const ROLES = ["viewer", "editor", "owner"];
 /** Make a space; answers it, or null. */
 export async function newSpace() {
   let made = null;
-  const fields = [field(t("space.name"), input("name", { required: true, maxlength: 120 })), field(t("description"), h("textarea", { name: "description", rows: 3 }))];
+  const fields = [
+    field(t("space.name"), input("name", { required: true, maxlength: 120 })),
+    field(t("description"), h("textarea", { name: "description", rows: 3 })),
+  ];
   await ask(t("space.new"), fields, {
     submit: t("create"),
     onSubmit: async (data) => {
@@ -31,11 +34,28 @@ export async function editSpace(space) {
   const fields = [
     field(t("space.name"), input("name", { value: space.name, disabled: !owner })),
     field(t("description"), h("textarea", { name: "description", rows: 2, disabled: !owner }, space.description)),
-    field(t("space.producer"), select("producer", options("producer", ["structure", "indexer"]), chunking.producer ?? "structure", { disabled: !owner }), t("space.producer.hint")),
-    field(t("space.fallback"), select("fallback", options("fallback", ["structure", "sentinel"]), chunking.fallback ?? "structure", { disabled: !owner })),
-    field(t("space.redaction"), select("redaction", redactionOptions(redaction), redactionValue(redaction), { disabled: !owner }), t("space.redaction.hint")),
+    field(
+      t("space.producer"),
+      select("producer", options("producer", ["structure", "indexer"]), chunking.producer ?? "structure", {
+        disabled: !owner,
+      }),
+      t("space.producer.hint"),
+    ),
+    field(
+      t("space.fallback"),
+      select("fallback", options("fallback", ["structure", "sentinel"]), chunking.fallback ?? "structure", {
+        disabled: !owner,
+      }),
+    ),
+    field(
+      t("space.redaction"),
+      select("redaction", redactionOptions(redaction), redactionValue(redaction), { disabled: !owner }),
+      t("space.redaction.hint"),
+    ),
     members(space),
-    owner ? h("button", { type: "button", class: "danger quiet", on: { click: () => drop() } }, t("space.delete")) : null,
+    owner
+      ? h("button", { type: "button", class: "danger quiet", on: { click: () => drop() } }, t("space.delete"))
+      : null,
   ];
   const drop = () =>
     confirm(t("space.delete"), t("space.delete.words", { space: space.name }), async () => {
@@ -62,7 +82,11 @@ function changes(space, data) {
   const chunking = { ...space.settings.chunking, producer: data.get("producer"), fallback: data.get("fallback") };
   const chosen = data.get("redaction");
   const redaction = chosen === "some" ? space.settings.redaction : chosen;
-  return { name: data.get("name"), description: data.get("description"), settings: { ...space.settings, chunking, redaction } };
+  return {
+    name: data.get("name"),
+    description: data.get("description"),
+    settings: { ...space.settings, chunking, redaction },
+  };
 }
 
 function members(space) {
@@ -73,7 +97,29 @@ function members(space) {
   const path = `/spaces/${space.id}/members`;
   const show = async () => {
     const { items } = await get(path);
-    put(list, items.map((one) => h("li", {}, h("span", {}, one.user_name), h("span", { class: "soft" }, named("role", one.role)), owner ? h("button", { type: "button", class: "plain", "aria-label": `${t("member.remove")}: ${one.user_name}`, on: { click: drop(one) } }, "×") : null)));
+    put(
+      list,
+      items.map((one) =>
+        h(
+          "li",
+          {},
+          h("span", {}, one.user_name),
+          h("span", { class: "soft" }, named("role", one.role)),
+          owner
+            ? h(
+                "button",
+                {
+                  type: "button",
+                  class: "plain",
+                  "aria-label": `${t("member.remove")}: ${one.user_name}`,
+                  on: { click: drop(one) },
+                },
+                "×",
+              )
+            : null,
+        ),
+      ),
+    );
   };
   const drop = (one) =>
     attempt(async () => {
@@ -86,5 +132,13 @@ function members(space) {
     await show();
   });
   show().catch(complain);
-  return h("fieldset", {}, h("legend", {}, t("members")), list, owner ? h("div", { class: "group" }, user, role, h("button", { type: "button", on: { click: add } }, t("member.add"))) : null);
+  return h(
+    "fieldset",
+    {},
+    h("legend", {}, t("members")),
+    list,
+    owner
+      ? h("div", { class: "group" }, user, role, h("button", { type: "button", on: { click: add } }, t("member.add")))
+      : null,
+  );
 }
