@@ -1,4 +1,4 @@
-"""Every revision that was ever released upgrades to the newest: no row is lost, and the tables are the same."""
+"""Every revision upgrades to the newest one: no row is lost, and the tables are those that are declared."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +40,15 @@ OF_TABLE = {
     ("approval", "status"): "PENDING",
     ("chunk", "redaction"): {"redactions": []},
 }
+KINDS: tuple[tuple[Any, Any], ...] = (
+    (UtcDateTime, NOW),
+    (sa.JSON, {"键": [1, "二", None]}),
+    (sa.LargeBinary, b"\x00\xff"),
+    (sa.Boolean, True),
+    (sa.Integer, 1),
+    (sa.Float, 0.5),
+    (sa.String, "x1"),
+)
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -51,18 +60,7 @@ def _value(table: str, column: sa.Column[Any]) -> Any:
         return WORDS[column.name]
     if column.name.endswith("sha256"):
         return SHA
-    kind = column.type
-    if isinstance(kind, UtcDateTime):
-        return NOW
-    if isinstance(kind, sa.JSON):
-        return {"键": [1, "二", None]}
-    if isinstance(kind, sa.LargeBinary):
-        return b"\x00\xff"
-    if isinstance(kind, sa.Boolean):
-        return True
-    if isinstance(kind, sa.Integer):
-        return 1
-    return 0.5 if isinstance(kind, sa.Float) else "x1"
+    return next(value for kind, value in KINDS if isinstance(column.type, kind))
 
 
 async def _present(db: Database) -> dict[str, set[str]]:

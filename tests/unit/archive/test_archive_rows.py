@@ -91,10 +91,9 @@ def test_numbers_that_engines_write_differently_are_the_same() -> None:
 def test_any_line_is_a_row_or_refused(line: str) -> None:
     try:
         row = load_row(TABLE, line)
-    except InvalidInput as error:
-        assert error.remedy
-    else:
-        assert load_row(TABLE, dump_row(TABLE, row)) == row
+    except InvalidInput:
+        return
+    assert load_row(TABLE, dump_row(TABLE, row)) == row
 
 
 def test_half_a_character_that_was_stored_is_kept_but_not_taken_from_others() -> None:
@@ -141,9 +140,10 @@ def test_any_manifest_is_one_or_refused(data: bytes) -> None:
 def test_any_field_of_a_manifest_is_checked(name: str, value: Any) -> None:
     body = json.loads(dump_manifest(MANIFEST)) | {name: value}
     try:
-        load_manifest(json.dumps(body).encode(), BACKUP)
-    except InvalidInput as error:
-        assert error.remedy
+        found = load_manifest(json.dumps(body).encode(), BACKUP)
+    except InvalidInput:
+        return
+    assert json.loads(dump_manifest(found)) == body | {"format": 1}
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.binary(max_size=200), max_size=4), st.data())
