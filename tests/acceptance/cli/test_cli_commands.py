@@ -283,6 +283,31 @@ def _agents(kosmos: Kosmos, folder: Path) -> Results:
     }
 
 
+def _keeping(kosmos: Kosmos, folder: Path) -> Results:
+    """A home in a backup, a space in a file, and both in other homes."""
+    quick = replace(kosmos, quick=True)
+    beside = kosmos.home.with_name
+    away, moved = replace(quick, home=beside("restored")), replace(quick, home=beside("moved"))
+    quick.json("add", folder / "泵.md")
+    backup, space = beside("kosmos.zip"), beside("space.zip")
+    return {
+        "backup": quick.json("backup", backup, "--with-key"),
+        "backup into a folder": quick.run("backup", backup.parent),
+        "backup refused": quick.run("backup", backup),
+        "restore": away.json("restore", backup),
+        "restore refused": away.run("restore", backup, "--json"),
+        "restored": away.json("documents", "list"),
+        "export": quick.json("export", "default", space),
+        "import": away.json("import", space, "--space", "另一个"),
+        "import for people": away.run("import", space, "--space", "third"),
+        "import refused": away.run("import", backup),
+        "migrate": quick.json("migrate", "--to", moved.home),
+        "migrate refused": quick.run("migrate", "--to", moved.home),
+        "migrate badly": quick.run("migrate", "--to", "mysql://x/y"),
+        "moved": moved.json("verify"),
+    }
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[SmallSite]:
     """A site to crawl."""
@@ -341,6 +366,7 @@ def results(
             pool.submit(_evaluation, replace(kosmos, quick=True), tmp_path_factory.mktemp("set")),
             pool.submit(_agents, Kosmos(kosmos.home.with_name("agents")), folder),
             pool.submit(_papers, Kosmos(kosmos.home.with_name("papers"), {"KOSMOS_ENCODER": "none"})),
+            pool.submit(_keeping, Kosmos(kosmos.home.with_name("kept")), folder),
         ]
         found = {key: value for half in halves for key, value in half.result().items()}
     folders = (kosmos.home / "blobs", kosmos.home / "index")
@@ -349,6 +375,27 @@ def results(
 
 def test_no_command_is_forgotten(results: Results) -> None:
     assert _declared() - set(results) == ENDLESS
+
+
+def test_keeping(results: Results) -> None:
+    assert results["backup"]["missing"] == []
+    assert "keep secret.key" in results["backup into a folder"].stdout
+    assert "there already" in check_refusal(results["backup refused"], 1)
+    restored = results["restore"]["verified"]
+    assert (restored["documents"], restored["verified"], restored["faults"]) == (1, 1, [])
+    assert results["restore"]["index"]["vectors"] > 0
+    assert "not empty" in check_refusal(results["restore refused"], 1)
+    assert [item["source"] for item in results["restored"]] == ["泵.md"]
+    assert (results["export"]["documents"], results["export"]["left_out"]) == (1, 0)
+    imported = results["import"]
+    assert (imported["name"], imported["documents"], imported["verified"]["verified"]) == ("另一个", 1, 1)
+    assert "verified 1 of 1" in results["import for people"].stdout
+    assert "kosmos restore" in check_refusal(results["import refused"], 2)
+    assert results["migrate"]["before"] == results["migrate"]["after"]
+    assert results["migrate"]["tables"]["chunk"] > 0
+    assert "not empty" in check_refusal(results["migrate refused"], 1)
+    assert "mysql" in check_refusal(results["migrate badly"], 2)
+    assert (results["moved"]["verified"], results["moved"]["faults"]) == (1, [])
 
 
 def test_documents(results: Results, folder: Path) -> None:
