@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import sqlalchemy as sa
@@ -16,10 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kosmos import __version__
 from kosmos.accounts.tokens import authenticate
 from kosmos.app import make_home, quarters_of, read_token
+from kosmos.blobs.contract import Blobs
 from kosmos.blobs.opening import open_blobs
 from kosmos.config import Settings
 from kosmos.db import Database, tables
 from kosmos.db.credentials import foreign_keys_in_use
+from kosmos.db.engine import parse_url
 from kosmos.db.migrate import HEAD, current_revision, known_revisions
 from kosmos.db.users import has_users
 from kosmos.domain.clock import system_clock
@@ -78,6 +80,47 @@ async def examine(settings: Settings) -> list[Check]:
     return checks
 
 
+def inspect(settings: Settings) -> list[Check]:
+    """What can be said of a configuration without reaching for anything: for images and manifests."""
+    checks = [_python(), _location("database", lambda: parse_url(settings.database))]
+    checks += [
+        _location("blobs", lambda: _open_blobs(settings)),
+        _location("index", lambda: open_store(settings.index)),
+    ]
+    checks += [_key_form(settings), _server(settings), *(_extra(name) for name in EXTRAS)]
+    needed = {"postgres": not settings.embedded, "redis": settings.redis_url is not None}
+    needed["milvus"] = settings.index.startswith(("milvus:", "http:", "https:"))
+    needed["otel"] = settings.otel_endpoint is not None
+    return [_required(check) if needed.get(check.name.removeprefix("extra ")) else check for check in checks]
+
+
+def _location(name: str, parse: Callable[[], object]) -> Check:
+    try:
+        parse()
+    except KosmosError as error:
+        return Check(name, State.PROBLEM, error.message, error.remedy)
+    return Check(name, State.OK, "understood; not reached for")
+
+
+def _key_form(settings: Settings) -> Check:
+    if settings.secret_key is None:
+        detail = f"{settings.key_file}, made at the first start"
+        if settings.embedded:
+            return Check("encryption key", State.OK, detail)
+        remedy = "Set KOSMOS_SECRET_KEY: several processes that share a database share a key."
+        return Check("encryption key", State.PROBLEM, detail, remedy)
+    try:
+        open_box(settings.secret_key.get_secret_value(), settings.key_file)
+    except KosmosError as error:
+        return Check("encryption key", State.PROBLEM, error.message, error.remedy)
+    return Check("encryption key", State.OK, "KOSMOS_SECRET_KEY")
+
+
+def _required(check: Check) -> Check:
+    """What is configured is needed, were it a note otherwise."""
+    return replace(check, state=State.PROBLEM) if check.state is State.NOTE else check
+
+
 async def _guarded(
     name: str, check: Callable[[Settings], Awaitable[list[Check]]], settings: Settings
 ) -> list[Check]:
@@ -133,9 +176,13 @@ async def _open(settings: Settings) -> AsyncIterator[tuple[str | None, AsyncConn
         await db.close()
 
 
-async def _blobs(settings: Settings) -> list[Check]:
+def _open_blobs(settings: Settings) -> Blobs:
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
-    blobs = open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
+    return open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
+
+
+async def _blobs(settings: Settings) -> list[Check]:
+    blobs = _open_blobs(settings)
     try:
         await blobs.check()
     finally:
@@ -239,8 +286,15 @@ def _server(settings: Settings) -> Check:
 
 def _extra(name: str) -> Check:
     modules, purpose = EXTRAS[name]
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    missing = [module for module in modules if not _found(module)]
     if not missing:
         return Check(f"extra {name}", State.OK, purpose)
     remedy = f"{os.path.basename(sys.executable)} -m pip install 'kosmos[{name}]'"  # noqa: PTH119
     return Check(f"extra {name}", State.NOTE, f"not installed: {purpose}", f"Add it: {remedy}")
+
+
+def _found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False

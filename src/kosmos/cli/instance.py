@@ -28,12 +28,18 @@ def register(app: typer.Typer) -> None:
     app.command("model-double")(model_double)
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    check_only: Annotated[
+        bool, typer.Option("--check-only", help="Check the configuration alone; make and reach nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say what is configured, what works, and what to do about the rest."""
     from kosmos.config import load_settings
-    from kosmos.doctor import State, examine
+    from kosmos.doctor import State, examine, inspect
 
-    checks = asyncio.run(examine(load_settings()))
+    settings = load_settings()
+    checks = inspect(settings) if check_only else asyncio.run(examine(settings))
     show(checks, as_json, lambda: _show_checks(checks))
     if any(check.state is State.PROBLEM for check in checks):
         raise typer.Exit(1)

@@ -32,6 +32,7 @@ from kosmos.cli import (
     searching,
     space_settings,
     tools,
+    top,
     verifying,
 )
 from kosmos.cli.output import INTERRUPTED, fail
@@ -51,6 +52,7 @@ crawling.register(app)
 app.command()(chunks.rechunk)
 app.command()(verifying.verify)
 keeping.register(app)
+app.command()(top.top)
 app.add_typer(documents.group, name="documents")
 documents.group.command("cost")(costs.show_cost)
 app.add_typer(chunks.group, name="chunks")

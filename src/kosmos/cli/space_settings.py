@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kosmos.cli.accounts import SpaceName
-from kosmos.cli.output import AsJson, console, show
+from kosmos.cli.output import AsJson, console, plain, show
 from kosmos.cli.session import with_app
 
 if TYPE_CHECKING:
@@ -34,6 +34,16 @@ def set_space(
         str | None,
         typer.Option("--redaction", help="What is hidden: on, off, or kinds with commas, as email,phone."),
     ] = None,
+    documents: Annotated[
+        int | None, typer.Option("--documents", min=-1, help="Most documents; -1: no limit of its own.")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option("--bytes", min=-1, help="Most bytes of originals; -1: no limit of its own.")
+    ] = None,
+    tokens_per_day: Annotated[
+        int | None,
+        typer.Option("--tokens-per-day", min=-1, help="Most tokens a day; -1: no limit of its own."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Change settings of a space you own, for what is chunked from now on; without options, show them."""
@@ -47,6 +57,11 @@ def set_space(
     changes: dict[str, Any] = {"chunking": given} if given else {}
     if redaction is not None:
         changes["redaction"] = redaction if redaction in ("on", "off") else redaction.split(",")
+
+    limits = {"documents": documents, "bytes": size, "tokens_per_day": tokens_per_day}
+    if any(value is not None for value in limits.values()):
+        named = {name: value for name, value in limits.items() if value is not None}
+        changes["limits"] = {name: None if value < 0 else value for name, value in named.items()}
 
     async def work(app: "App", who: "Principal") -> "Space":
         async with app.bench.db.write() as conn:
@@ -80,4 +95,5 @@ def _in_force(space: "Space") -> dict[str, Any]:
         "batch_lines": wanted.batch_lines,
         "parallel_batches": wanted.parallel_batches or "as the credential",
         "redaction": redaction,
+        "limits": plain(wanted.limits),
     }

@@ -1,7 +1,6 @@
 """Metrics, quotas and rate limits over HTTP, on an instance that has all of them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -11,9 +10,7 @@ from acceptance.http.world import Person, first_person, join
 from kosmos.config import load_settings
 from kosmos.telemetry import measures
 
-UPLOAD = (
-    b'--kosmos\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n--kosmos--\r\n'
-)
+UPLOAD = b'--kosmos\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n--kosmos--\r\n'
 RATE = 40
 
 
