@@ -4,7 +4,7 @@ Every write of a worker names the epoch of its claim and the status RUNNING, and
 they no longer hold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -51,25 +51,17 @@ _DUE = hot(
 )
 _DUE_ONE = hot(_DUE.where(job.c.id == sa.bindparam("only")))
 _DUE_NAMED = hot(_DUE.where(job.c.id.in_(_IDS)))
-# The first jobs of every space: what all spaces have waiting is read once, so whoever asks asks seldom.
-_RANKED = (
-    sa.select(
-        job.c.id,
-        job.c.space_id,
-        job.c.priority,
-        sa.func.row_number()
-        .over(partition_by=job.c.space_id, order_by=(job.c.priority.desc(), job.c.due_at))
-        .label("place"),
-        sa.func.count().over(partition_by=job.c.space_id).label("waiting"),
-    )
+# What is due beyond some spaces. By an expression, or SQLite goes through the index by space, and so through
+# everything that ever ended, instead of through the index of what is due.
+_BEYOND_SPACES = hot(
+    sa.select(job.c.id, job.c.space_id, job.c.priority)
     .where(job.c.due_at.is_not(None), job.c.due_at <= _NOW)
-    .subquery()
-)
-_HEADS = hot(
-    sa.select(_RANKED.c.id, _RANKED.c.space_id, _RANKED.c.priority, _RANKED.c.waiting)
-    .where(_RANKED.c.place <= sa.bindparam("each"))
-    .order_by(_RANKED.c.place, _RANKED.c.priority.desc(), _RANKED.c.id)
+    .where(sa.func.coalesce(job.c.space_id, "").not_in(sa.bindparam("spaces", expanding=True)))
+    .order_by(job.c.priority.desc(), job.c.due_at)
     .limit(sa.bindparam("most"))
+)
+_COUNT_DUE = hot(
+    sa.select(sa.func.count()).select_from(job).where(job.c.due_at.is_not(None), job.c.due_at <= _NOW)
 )
 _HOLDERS = hot(
     sa.select(job.c.space_id, sa.func.count())
@@ -266,18 +258,24 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A job among the first of its space; `waiting` jobs of that space are due."""
+    """A job that is due, and whose it is."""
 
     id: str
     space_id: str | None
     priority: int
-    waiting: int
 
 
-async def due_heads(conn: AsyncConnection, now: datetime, *, each: int, limit: int) -> list[Head]:
-    """The first jobs of every space that has some due, those that come first in their space first."""
-    found = await conn.execute(_HEADS, {"now": now, "each": each, "most": limit})
-    return [Head(*row) for row in found]
+async def due_beyond(
+    conn: AsyncConnection, now: datetime, spaces: Iterable[str | None], *, limit: int
+) -> list[Head]:
+    """The most urgent jobs that are due and not of these spaces; nobody is locked."""
+    values = {"now": now, "spaces": sorted(space or "" for space in spaces), "most": limit}
+    return [Head(*row) for row in await conn.execute(_BEYOND_SPACES, values)]
+
+
+async def count_due(conn: AsyncConnection, now: datetime) -> int:
+    """How many jobs are due; by the index alone."""
+    return int((await conn.execute(_COUNT_DUE, {"now": now})).scalar_one())
 
 
 async def running_by_space(conn: AsyncConnection) -> dict[str | None, int]:

@@ -12,7 +12,7 @@ from kosmos.db.jobs import Candidate, Full
 from kosmos.domain.clock import Clock
 from kosmos.domain.jobs import Job, JobStatus
 from kosmos.jobs.creation import RECHECK, WAITING
-from kosmos.jobs.turns import EACH, MOST, Turns
+from kosmos.jobs.turns import Turns, look
 from kosmos.telemetry.measures import JOBS_CLAIMED
 
 LOOK_AHEAD = 4  # when some of the candidates may not run, so many times more are looked at next
@@ -69,9 +69,10 @@ class Claimer:
         """The jobs whose turn it is, where several spaces wait."""
         if self.turns.wants_look(now):
             async with self.db.read() as conn:
-                heads = await table.due_heads(conn, now, each=EACH, limit=MOST)
+                heads = await look(conn, now)
                 running = await table.running_by_space(conn)
-            self.turns.learn(heads, running, now)
+                due = await table.count_due(conn, now)
+            self.turns.learn(heads, running, due, now)
         return self.turns.take(want)
 
     async def _room(self, conn: AsyncConnection, ready: Sequence[Candidate]) -> "Room | None":

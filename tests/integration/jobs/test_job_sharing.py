@@ -91,3 +91,13 @@ async def test_everything_is_taken_once_by_several_claimers(stage: Stage, crowd:
             break
     assert len(seen) == CROWD + 40
     assert set(seen.values()) == {1}
+
+
+async def test_several_crowds_hide_nobody(stage: Stage, crowd: str) -> None:
+    for name in ("second crowd", "third crowd"):
+        space = await _space(stage.db, stage.clock, name)
+        await stage.make(*[NewJob("work", space_id=space)] * 100)
+        stage.clock.advance(1)
+    small = await _space(stage.db, stage.clock, "behind them all")
+    await stage.make(NewJob("work", space_id=small))
+    assert small in await _taken(stage.claimer(), stage, 3)

@@ -13,7 +13,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def _heads(waiting: dict[str, int], *, priority: int = 0) -> list[Head]:
     return [
-        Head(f"{space}{number}", space, priority, count)
+        Head(f"{space}{number}", space, priority)
         for space, count in waiting.items()
         for number in range(min(16, count))
     ]
@@ -24,34 +24,34 @@ def test_nobody_looks_while_nobody_waits() -> None:
     assert not turns.wants_look(NOW)
     turns.crowded = True
     assert turns.wants_look(NOW)
-    turns.learn(_heads({"a": 5, "b": 5}), {}, NOW)
+    turns.learn(_heads({"a": 5, "b": 5}), {}, 10, NOW)
     assert not turns.wants_look(NOW)
     assert turns.wants_look(NOW + LOOK_AGAIN)
 
 
 def test_the_more_there_are_the_more_seldom_they_are_looked_at() -> None:
     turns = Turns(crowded=True)
-    turns.learn(_heads({"a": 5 * DUE_PER_SECOND, "b": 1}), {}, NOW)
+    turns.learn(_heads({"a": 5, "b": 1}), {}, 5 * DUE_PER_SECOND, NOW)
     assert not turns.wants_look(NOW + timedelta(seconds=4.9))
     assert turns.wants_look(NOW + timedelta(seconds=6))
 
 
 def test_a_space_alone_needs_no_turns() -> None:
     turns = Turns()
-    turns.learn(_heads({"a": 10_000}), {}, NOW)
+    turns.learn(_heads({"a": 10_000}), {}, 10, NOW)
     assert turns.take(4) == []
 
 
 def test_spaces_take_turns_from_the_one_that_has_least() -> None:
     turns = Turns()
-    turns.learn(_heads({"a": 10_000, "b": 3}), {"a": 2}, NOW)
+    turns.learn(_heads({"a": 10_000, "b": 3}), {"a": 2}, 10, NOW)
     assert turns.take(4) == ["b0", "b1", "a0", "b2"]
     assert turns.take(4) == []  # the rest are of one space: the table's order will do
 
 
 def test_urgent_jobs_come_before_turns() -> None:
     turns = Turns()
-    turns.learn([*_heads({"a": 3}, priority=1), *_heads({"b": 3})], {"a": 50}, NOW)
+    turns.learn([*_heads({"a": 3}, priority=1), *_heads({"b": 3})], {"a": 50}, 6, NOW)
     assert turns.take(3) == ["a0", "a1", "a2"]
 
 
@@ -64,7 +64,7 @@ def test_no_space_gets_ahead_while_another_waits(
     waiting: dict[str, int], running: dict[str, int], wants: list[int]
 ) -> None:
     turns = Turns()
-    turns.learn(_heads(waiting), running, NOW)
+    turns.learn(_heads(waiting), running, 10, NOW)
     taken = [one for want in wants for one in turns.take(want)]
     assert len(taken) == len(set(taken))
     held, left = dict(running), {space: min(16, count) for space, count in waiting.items()}
