@@ -131,6 +131,7 @@ def _chunks(kosmos: Kosmos, name: str) -> Results:
         "documents cost": kosmos.json("documents", "cost", name, *space),
         "documents cost estimate": quick.json("documents", "cost", *space, "--estimate"),
         "verify": kosmos.json("verify", *space),
+        "top": quick.json("top", "--once"),
         "verify for people": quick.run("verify", *space),
         "read verbatim": quick.json("read", name, *space, "--verbatim"),
     }
