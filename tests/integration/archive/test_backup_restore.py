@@ -13,14 +13,17 @@ import pytest
 import sqlalchemy as sa
 
 from kosmos.app import App, open_bench
+from kosmos.archive import backup
 from kosmos.archive.backup import back_up
+from kosmos.archive.holding import held_snapshot, named_blobs
 from kosmos.archive.manifest import BACKUP, KEY
 from kosmos.archive.reading import open_archive
 from kosmos.archive.restore import Restored, check_archive, finish, unpack
 from kosmos.archive.secrets import check_secrets, keep_token, read_secrets, write_secrets
 from kosmos.archive.tables import different
 from kosmos.config import Settings
-from kosmos.db.migrate import current_revision
+from kosmos.db import Database, documents
+from kosmos.db.migrate import current_revision, ensure_current
 from kosmos.errors import Conflict, InvalidInput, KosmosError
 from kosmos.tasks.documents import remove_document
 from kosmos.tasks.keeping import collect_garbage
@@ -95,18 +98,55 @@ async def test_without_the_key_there_is_a_new_token(tmp_path: Path) -> None:
         assert (await app.local_user()).user.is_admin
 
 
+async def _environ(engine: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    if engine == "sqlite":
+        return {}
+    db = Database(request.getfixturevalue("postgres_url"))
+    await ensure_current(db, upgrade=True)
+    await db.close()
+    return {"KOSMOS_DATABASE_URL": request.getfixturevalue("postgres_url")}
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+async def test_bytes_that_come_late_are_copied_and_stay_until_they_are(
+    tmp_path: Path, engine: str, request: pytest.FixtureRequest
+) -> None:
+    copied: list[str] = []
+    tasks: list[asyncio.Task[None]] = []
+    async with opened(settings_of(tmp_path / "home", **await _environ(engine, request))) as app:
+        who, space = await app.local_user(), await default_space(app)
+        await add(app, TEXTS)
+        known = await _blobs(app)
+
+        async def remove_late() -> None:
+            async with app.bench.db.read() as conn:
+                found = await documents.list_documents(conn, space)
+            for document in found:
+                await remove_document(app.bench, who, document.id)
+            await collect_garbage(app.bench)
+
+        async def copy(sha256: str) -> None:
+            if not copied:
+                await add(app, {"late.md": "# Late\n\nAdded meanwhile.\n"})
+            if len(copied) == len(known):  # all that were known before: from here on nobody may take any
+                tasks.append(asyncio.create_task(remove_late()))
+                await asyncio.sleep(0.3)
+            assert await app.bench.blobs.exists(sha256)
+            copied.append(sha256)
+
+        async with held_snapshot(app.bench.db, copy) as conn:
+            await asyncio.gather(*tasks)
+            assert await _blobs(app) == set()
+            named = await named_blobs(conn)
+    assert set(named) > known
+    assert set(named) <= set(copied)
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 async def test_a_backup_under_load_is_whole(
     tmp_path: Path, engine: str, request: pytest.FixtureRequest
 ) -> None:
-    environ = {} if engine == "sqlite" else {"KOSMOS_DATABASE_URL": request.getfixturevalue("postgres_url")}
-    if environ:
-        from kosmos.db import Database
-        from kosmos.db.migrate import ensure_current
-
-        db = Database(environ["KOSMOS_DATABASE_URL"])
-        await ensure_current(db, upgrade=True)
-        await db.close()
+    environ = await _environ(engine, request)
     stop, moved = asyncio.Event(), asyncio.Event()
     rounds = 0
     async with opened(settings_of(tmp_path / "home", **environ)) as app:
@@ -115,8 +155,6 @@ async def test_a_backup_under_load_is_whole(
 
         async def churn() -> None:
             nonlocal rounds
-            from kosmos.db import documents
-
             while not stop.is_set():
                 await add(app, {f"{rounds % 3}.md": f"# {rounds}\n\nText of round {rounds}.\n"})
                 async with app.bench.db.read() as conn:
@@ -147,9 +185,6 @@ async def test_a_backup_under_load_is_whole(
 async def test_bytes_that_go_during_a_backup_are_in_it(tmp_path: Path) -> None:
     """The document is removed, and its bytes collected, as soon as the rows are about to be read."""
     file = tmp_path / "b.zip"
-    from kosmos.archive import backup
-    from kosmos.db import documents
-
     async with opened(settings_of(tmp_path / "home")) as app:
         await add(app, TEXTS)
         who = await app.local_user()
