@@ -129,7 +129,13 @@ async def _fill(db: Database) -> None:
 def _row(space: str, paper: str, number: int, text: str) -> dict[str, object]:
     ids = {"id": new_id(), "space_id": space, "document_id": paper, "generation": 1, "parent_id": new_id()}
     place = {"start_line": number + 1, "end_line": number + 1, "position": number, "level": 2}
-    more = {"type": "content", "raw_content": text, "summary": text[:150], "redaction": None, "metadata": {}}
+    more: dict[str, object] = {
+        "type": "content",
+        "raw_content": text,
+        "summary": text[:150],
+        "redaction": None,
+        "metadata": {},
+    }
     return {**ids, **place, **more, "token_count": 300, "from_split": False, "merged": False}
 
 

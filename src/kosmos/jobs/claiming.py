@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.db import Database
+from kosmos.db import Database, job_sharing
 from kosmos.db import jobs as table
 from kosmos.db.jobs import Candidate, Full
 from kosmos.domain.clock import Clock
@@ -70,8 +70,8 @@ class Claimer:
         if self.turns.wants_look(now):
             async with self.db.read() as conn:
                 heads = await look(conn, now)
-                running = await table.running_by_space(conn)
-                due = await table.count_due(conn, now)
+                running = await job_sharing.running_by_space(conn)
+                due = await job_sharing.count_due(conn, now)
             self.turns.learn(heads, running, due, now)
         return self.turns.take(want)
 

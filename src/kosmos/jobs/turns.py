@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kosmos.db import jobs as table
-from kosmos.db.jobs import Head
+from kosmos.db import job_sharing as table
+from kosmos.db.job_sharing import Head
 
 EACH = 16  # jobs of one space that one look finds
 PAGE = 64  # jobs that are looked at at once; spaces that are in it are left out of the next page

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kosmos.db.jobs import Head
+from kosmos.db.job_sharing import Head
 from kosmos.jobs.turns import DUE_PER_SECOND, LOOK_AGAIN, Turns
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,7 +64,7 @@ def test_no_space_gets_ahead_while_another_waits(
     waiting: dict[str, int], running: dict[str, int], wants: list[int]
 ) -> None:
     turns = Turns()
-    turns.learn(_heads(waiting), running, 10, NOW)
+    turns.learn(_heads(waiting), {**running}, 10, NOW)
     taken = [one for want in wants for one in turns.take(want)]
     assert len(taken) == len(set(taken))
     held, left = dict(running), {space: min(16, count) for space, count in waiting.items()}
