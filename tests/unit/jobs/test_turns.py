@@ -63,8 +63,10 @@ def test_urgent_jobs_come_before_turns() -> None:
 def test_no_space_gets_ahead_while_another_waits(
     waiting: dict[str, int], running: dict[str, int], wants: list[int]
 ) -> None:
+    known: dict[str | None, int] = {}
+    known.update(running)
     turns = Turns()
-    turns.learn(_heads(waiting), {**running}, 10, NOW)
+    turns.learn(_heads(waiting), known, 10, NOW)
     taken = [one for want in wants for one in turns.take(want)]
     assert len(taken) == len(set(taken))
     held, left = dict(running), {space: min(16, count) for space, count in waiting.items()}
