@@ -69,16 +69,19 @@ class Reader:
 def open_archive(path: Path, kind: str, *, trusted: bool = False) -> Iterator[Reader]:
     """The archive of that kind in a file; one that is not `trusted` may not unpack to too much."""
     try:
-        archive = zipfile.ZipFile(path)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        file = path.open("rb")
+    except OSError as error:
         raise InvalidInput(
             f"{path} cannot be read: {error.strerror or error}.", remedy="Give the file of an archive."
         ) from None
-    except (*_DAMAGE, OSError):
-        raise refused(f"{path.name} is no archive, or only the beginning of one") from None
-    with archive:
-        _check_directory(archive, path.stat().st_size, trusted=trusted)
-        yield _open(archive, kind)
+    with file:  # not by the archive: a part that was left unread would keep it open
+        try:
+            archive = zipfile.ZipFile(file)
+        except (*_DAMAGE, OSError):
+            raise refused(f"{path.name} is no archive, or only the beginning of one") from None
+        with archive:
+            _check_directory(archive, path.stat().st_size, trusted=trusted)
+            yield _open(archive, kind)
 
 
 def _open(archive: zipfile.ZipFile, kind: str) -> Reader:

@@ -25,7 +25,7 @@ APART |= {"run_events", "all_job_events", "add_address"}
 OPEN_FORMS = {"ChatIn", "RecallIn"}  # of another protocol, whose clients send more than we know
 APART |= {"get_original", "get_asset", "get_crawl_picture"}  # bytes
 ADMINS = {"list_users", "create_user", "list_evaluations", "metrics"}
-CONTROLS = {"pause_job", "resume_job", "cancel_job"}  # the job at hand has ended
+CONTROLS = {"pause_job", "resume_job", "cancel_job", "decide_approval"}  # what is at hand has ended
 
 
 def _check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> list[str]:

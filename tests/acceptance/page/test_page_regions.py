@@ -28,7 +28,7 @@ def test_failed_regions(modelled: Host, browser: Browser) -> None:
         expect(person.page.locator(".room-head select option:checked")).to_have_text("regions")
         person.drop({"pumps.md": TEXT})
         person.at("tbody .tag.ready")
-        assert "token" in person.at("tbody td:nth-child(5)").inner_text()
+        person.at("tbody td:nth-child(5)", "token")
         person.at("tbody th a").click()
         failed = person.at(".line.failed")
         assert failed.evaluate("(line) => getComputedStyle(line).backgroundColor") == "rgb(252, 235, 233)"
