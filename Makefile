@@ -12,8 +12,9 @@ $(READY): requirements/dev.lock requirements/bootstrap.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Kosmos needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed; on Debian: apt-get install python3-venv"; exit 2; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
-	$(BIN)/uv pip sync --quiet --system-certs --python $(BIN)/python --require-hashes requirements/dev.lock requirements/bootstrap.lock
+	$(BIN)/uv pip sync --quiet --compile-bytecode --system-certs --python $(BIN)/python --require-hashes requirements/dev.lock requirements/bootstrap.lock
 	$(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src  # the tests start hundreds of processes
 	@touch $@
 
 demo: $(READY)

@@ -32,8 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
     for item in items:
         if APART not in item.path.parts:
-            together = item.path.parent if {"http", "page"} & {*item.path.parts} else item.path
-            item.add_marker(pytest.mark.xdist_group(str(together)))
+            item.add_marker(pytest.mark.xdist_group(_together(item)))
+
+
+def _together(item: pytest.Item) -> str:
+    """Tests of the served instance stay with their engine, those of the page with each other."""
+    if "http" in item.path.parts:
+        engine = next((name for name in ENGINES if f"[{name}" in item.name), "")
+        return f"{item.path.parent}{engine}"
+    return str(item.path.parent if "page" in item.path.parts else item.path)
 
 
 @pytest.fixture(scope="session")
