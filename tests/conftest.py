@@ -27,12 +27,13 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests, those of a file stay together, and so do its fixtures."""
-    for item in items:
-        if APART not in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group(_together(item)))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Where several processes share the tests, those of a file stay together, and so do its fixtures.
+
+    Here, and not once all are collected: that is when xdist reads the marks.
+    """
+    if APART not in item.path.parts:
+        item.add_marker(pytest.mark.xdist_group(_together(item)))
 
 
 def _together(item: pytest.Item) -> str:
