@@ -21,7 +21,7 @@ demo: $(READY)
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadscope
 
 check: $(READY)
 	$(BIN)/ruff check .

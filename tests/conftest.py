@@ -5,9 +5,11 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from xdist.scheduler import LoadScopeScheduling
 
 from kosmos.db import Database
 from kosmos.db.migrate import ensure_current
@@ -27,21 +29,26 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
+class ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Where several processes share the tests, those of a file stay together, and so do its fixtures.
 
-    Here, and not once all are collected: that is when xdist reads the marks.
+    Tests of the served instance stay with their engine, those of the page with each other.
     """
-    if APART not in item.path.parts:
-        item.add_marker(pytest.mark.xdist_group(_together(item)))
+
+    def _split_scope(self, nodeid: str) -> str:
+        place = nodeid.split("::", maxsplit=1)[0]
+        folders = place.split("/")
+        if APART in folders:
+            return nodeid
+        if "http" in folders:
+            return "http " + next((name for name in ENGINES if f"[{name}" in nodeid), "")
+        return "page" if "page" in folders else place
 
 
-def _together(item: pytest.Item) -> str:
-    """Tests of the served instance stay with their engine, those of the page with each other."""
-    if "http" in item.path.parts:
-        engine = next((name for name in ENGINES if f"[{name}" in item.name), "")
-        return f"{item.path.parent}{engine}"
-    return str(item.path.parent if "page" in item.path.parts else item.path)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByPlace:
+    """Not by groups that tests are marked with: the marks of xdist 3.8 are lost in pytest 9.2."""
+    return ByPlace(config, log)
 
 
 @pytest.fixture(scope="session")
