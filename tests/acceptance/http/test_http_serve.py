@@ -66,9 +66,9 @@ def _run(environ: dict[str, str], *arguments: str) -> "subprocess.CompletedProce
     )
 
 
-def test_serve_on_each_engine(database_url: str, tmp_path: Path) -> None:
-    environ = _environ(tmp_path / "家", DATABASE_URL=database_url, LOG_LEVEL="DEBUG")
-    if database_url.startswith("postgresql"):
+def test_serve_on_each_engine(empty_url: str, tmp_path: Path) -> None:
+    environ = _environ(tmp_path / "家", DATABASE_URL=empty_url, LOG_LEVEL="DEBUG")
+    if empty_url.startswith("postgresql"):
         refused = _run(environ, "serve", "--port", str(_free_port()))
         assert refused.returncode == 2
         assert "kosmos db upgrade" in refused.stderr

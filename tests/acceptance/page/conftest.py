@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from acceptance.agents.server import free_port
+from acceptance.forking import Forked
 from acceptance.page.browsing import find_chromium, open_browser, sign_in_link
 from acceptance.small_site import SmallSite, serve_site
 
@@ -29,7 +30,7 @@ class Host:
     home: Path
     port: int
     allow: str = ""
-    process: "subprocess.Popen[bytes] | None" = None
+    process: Forked | None = None
 
     @property
     def url(self) -> str:
@@ -46,9 +47,7 @@ class Host:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("KOSMOS_")}
         environ = {**kept, "KOSMOS_HOME": str(self.home), "KOSMOS_ENCODER": "none"}
         environ["KOSMOS_FETCH_ALLOW_HOSTS"] = self.allow
-        command = [sys.executable, "-m", "kosmos", "serve", "--port", str(self.port)]
-        with self.log.open("wb") as err:
-            self.process = subprocess.Popen(command, env=environ, stderr=err)
+        self.process = Forked(["serve", "--port", str(self.port)], environ, self.log)
         with httpx2.Client(trust_env=False) as http:
             for _ in range(900):
                 assert self.process.poll() is None, self.log.read_text()

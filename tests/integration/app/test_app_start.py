@@ -225,13 +225,13 @@ async def test_when_the_token_cannot_be_written_there_is_no_owner_yet(
         assert (await app.local_user()).user.is_admin
 
 
-async def test_starts_at_once_share_one_owner(tmp_path: Path, database_url: str) -> None:
+async def test_starts_at_once_share_one_owner(tmp_path: Path, empty_url: str) -> None:
     """On SQLite the home is new, tables and all; a server's tables are there, but nobody in them."""
     home = tmp_path / "new home"
     environ = {**os.environ, "KOSMOS_HOME": str(home)}
-    if not database_url.startswith("sqlite"):
-        environ["KOSMOS_DATABASE_URL"] = database_url
-        db = Database(database_url)
+    if not empty_url.startswith("sqlite"):
+        environ["KOSMOS_DATABASE_URL"] = empty_url
+        db = Database(empty_url)
         await ensure_current(db, upgrade=True)
         await db.close()
     seen = [json.loads(line) for line in start_at_once(environ)]

@@ -43,8 +43,8 @@ async def _accounts_are_intact(db: Database) -> None:
         assert await conn.scalar(sa.select(tables.user.c.name)) == "甲"
 
 
-async def test_previous_revision_upgrades_and_keeps_its_data(database_url: str) -> None:
-    db = Database(database_url)
+async def test_previous_revision_upgrades_and_keeps_its_data(empty_url: str) -> None:
+    db = Database(empty_url)
     await migrate(db, known_revisions()[-2])
     assert await current_revision(db) == known_revisions()[-2]
     await _fill_accounts(db)
@@ -54,8 +54,8 @@ async def test_previous_revision_upgrades_and_keeps_its_data(database_url: str) 
     await db.close()
 
 
-async def test_up_down_up_with_data(database_url: str) -> None:
-    db = Database(database_url)
+async def test_up_down_up_with_data(empty_url: str) -> None:
+    db = Database(empty_url)
     await migrate(db, HEAD)
     await _fill_accounts(db)
     for revision in reversed(known_revisions()[:-1]):
@@ -122,8 +122,8 @@ async def _chunks(db: Database) -> set[tuple[str, int, str | None]]:
         return {(row[0], row[1], row[2]) for row in await conn.execute(sa.select(*columns))}
 
 
-async def test_chunks_keep_their_ids_over_generations_from_0004_on(database_url: str) -> None:
-    db = Database(database_url)
+async def test_chunks_keep_their_ids_over_generations_from_0004_on(empty_url: str) -> None:
+    db = Database(empty_url)
     await migrate(db, "0003")
     await _fill_accounts(db)
     await _fill_documents(db)
@@ -149,9 +149,9 @@ async def test_chunks_keep_their_ids_over_generations_from_0004_on(database_url:
     await db.close()
 
 
-async def test_chunks_that_hide_nothing_say_so_by_null(database_url: str) -> None:
+async def test_chunks_that_hide_nothing_say_so_by_null(empty_url: str) -> None:
     """Earlier releases stored the word null, which no index can leave out."""
-    db = Database(database_url)
+    db = Database(empty_url)
     await migrate(db, "0004")
     await _fill_accounts(db)
     await _fill_documents(db)
@@ -229,8 +229,8 @@ async def test_newer_database_is_refused_with_a_remedy(db: Database) -> None:
     assert "newer Kosmos" in (caught.value.remedy or "")
 
 
-async def test_without_permission_to_upgrade_the_command_is_named(database_url: str) -> None:
-    db = Database(database_url)
+async def test_without_permission_to_upgrade_the_command_is_named(empty_url: str) -> None:
+    db = Database(empty_url)
     with pytest.raises(ConfigError) as caught:
         await ensure_current(db, upgrade=False)
     assert "kosmos db upgrade" in (caught.value.remedy or "")
@@ -238,8 +238,8 @@ async def test_without_permission_to_upgrade_the_command_is_named(database_url: 
     await db.close()
 
 
-async def test_two_first_starts_at_once(database_url: str) -> None:
-    first, second = Database(database_url), Database(database_url)
+async def test_two_first_starts_at_once(empty_url: str) -> None:
+    first, second = Database(empty_url), Database(empty_url)
     await asyncio.gather(ensure_current(first, upgrade=True), ensure_current(second, upgrade=True))
     assert await current_revision(first) == HEAD
     await first.close()

@@ -1,5 +1,6 @@
 """Cited answers: true to the letter whatever the model invents, and deaf to what documents command."""
 
+import os
 import random
 import re
 from typing import Any
@@ -30,7 +31,7 @@ from .talks import (
     use_model,
 )
 
-RUNS = 500
+RUNS = int(os.environ.get("KOSMOS_ANSWER_RUNS", "150"))  # hundreds more after a change of citations
 WORDS = "pump oil grade filter alarm 证书 轮换 备份 值班 every 40 days blocked Norway 1962".split()  # noqa: SIM905
 TEXTS = {
     "pump.md": PUMP,
@@ -81,7 +82,7 @@ class Liar:
         return f"{quote} {form.format(*made)}{self.rng.choice(['. ', '。', ' '])}"
 
 
-async def test_every_citation_of_500_runs_stands_to_the_letter(scene: Scene) -> None:
+async def test_every_citation_of_many_runs_stands_to_the_letter(scene: Scene) -> None:
     if not scene.bench.db.is_sqlite:
         pytest.skip("nothing here depends on the engine")
     ids = {(await scene.add(text, name))[0].id: text.split("\n") for name, text in TEXTS.items()}
