@@ -13,6 +13,7 @@ from kosmos.errors import ConfigError
 from kosmos.jobs.hosting import JobThread
 from kosmos.jobs.worker import Worker
 from kosmos.tasks.job_types import make_registry
+from kosmos.telemetry.serving import serving_metrics
 
 
 @asynccontextmanager
@@ -75,6 +76,17 @@ def dramatiq_worker(settings: Settings, slots: int) -> Iterator[None]:
     finally:
         runner.stop()
         thread.stop()
+
+
+@contextmanager
+def counted(settings: Settings, host: str, port: int | None) -> Iterator[None]:
+    """Show what this process counts at a port, if there is one."""
+    if port is None:
+        yield
+        return
+    secret = settings.metrics_token.get_secret_value() if settings.metrics_token else None
+    with serving_metrics(host, port, secret):
+        yield
 
 
 async def drain(app: App, slots: int) -> None:

@@ -235,6 +235,11 @@ def worker(
         bool, typer.Option("--dramatiq", help="Be woken over Redis (KOSMOS_REDIS_URL).")
     ] = False,
     drain: Annotated[bool, typer.Option("--drain", help="End when nothing is due any more.")] = False,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve /metrics there; it wants KOSMOS_METRICS_TOKEN."),
+    ] = None,
+    metrics_host: Annotated[str, typer.Option(help="The address for it.")] = "127.0.0.1",
 ) -> None:
     """Work on jobs until stopped. Several workers, also on several machines, share the work."""
     from kosmos import workers
@@ -251,7 +256,7 @@ def worker(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stopped.set())
     kind = workers.dramatiq_worker if dramatiq else workers.polling_worker
-    with kind(settings, many):
+    with workers.counted(settings, metrics_host, metrics_port), kind(settings, many):
         sys.stderr.write(f"Working on up to {many} jobs at once. Stop with Ctrl-C.\n")
         while not stopped.wait(0.5):
             pass
