@@ -65,6 +65,7 @@ def test_what_is_decided_on_the_page_happens(
                 person.page.keyboard.press("Enter")
                 card = person.at(".approval")
                 assert "hello" in card.inner_text()
+                assert person.page.get_by_role("status").filter(has_text="waiting for your approval").count()
                 assert not notes.exists()
                 person.shoot(f"approval-real-{button}")
                 if button == "primary":

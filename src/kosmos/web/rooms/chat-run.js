@@ -12,6 +12,7 @@ import { Trace } from "./chat-trace.js";
 export class RunView {
   #last = 0;
   #ended = false;
+  #waits = false; // for somebody's word
   onGrow = () => {};
   onTitle = () => {};
 
@@ -70,12 +71,15 @@ export class RunView {
   }
 
   #connected(state) {
-    if (!this.#ended)
-      put(
-        this.state,
-        h("span", { class: "pulse", "aria-hidden": "true" }),
-        t(state === "lost" ? "reconnecting" : "chat.working"),
-      );
+    if (this.#ended) return;
+    const usual = this.#waits ? "chat.waiting" : "chat.working";
+    const words = t(state === "lost" ? "reconnecting" : usual);
+    put(this.state, this.#waits ? null : h("span", { class: "pulse", "aria-hidden": "true" }), words);
+  }
+
+  #wait(waits) {
+    this.#waits = waits;
+    this.#connected("open");
   }
 
   async #stop() {
@@ -104,6 +108,8 @@ export class RunView {
       this.answer.text = answer;
       this.answer.cite(citations);
     },
+    approval_request: () => this.#wait(true),
+    approval_result: () => this.#wait(false),
     session_title: () => this.onTitle(),
     error: (problem) => this.fail(problem),
     run_end: (payload) => this.#finish(payload),
