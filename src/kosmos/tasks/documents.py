@@ -67,7 +67,7 @@ async def read_lines(
     bench: Workbench, who: Principal, document_id: str, *, start: int = 1, end: int | None = None
 ) -> LineRange:
     """Lines start..end (both included) of the canonical text as it is shown, at most 5,000 at a time."""
-    document, text = await open_live(
+    document, text, _ = await open_live(
         bench, lambda conn: require_document(conn, who, document_id), missing=_no_text
     )
     last = document.line_count if end is None else end

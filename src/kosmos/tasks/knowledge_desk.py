@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kosmos.accounts.access import require_document, visible_space_ids
-from kosmos.chunking.redaction import apply_redactions
 from kosmos.db import chunks as chunk_table
 from kosmos.db import documents as document_table
-from kosmos.db.redactions import live_redactions
 from kosmos.domain.accounts import Principal
 from kosmos.domain.answers import SearchHit
 from kosmos.domain.chunks import Chunk
 from kosmos.domain.documents import Document, slice_lines
-from kosmos.domain.redactions import Redaction, load_redactions
 from kosmos.domain.values import storable
 from kosmos.errors import InvalidInput, KosmosError, NotFound
 from kosmos.ingest.reading import lines_of_heading
@@ -76,7 +73,7 @@ class KnowledgeDesk:
                 f"There are no lines {first} to {last}; {found.source} has {opened.document.line_count}."
             )
         last = min(last, first + MAX_READ - 1, opened.document.line_count)
-        return await self._passage(opened, first, last)
+        return self._passage(opened, first, last)
 
     async def grep(self, pattern: str, *, document: str | None, most: int) -> Sequence[Passage]:
         """The lines in which a pattern occurs, each with its neighbours."""
@@ -87,7 +84,7 @@ class KnowledgeDesk:
         matches = found.matches if found else ()
         texts = {key: await open_text(self.bench, self.who, key) for key in {m.document_id for m in matches}}
         return [
-            await self._passage(texts[match.document_id], max(1, match.line - 1), match.line + 1)
+            self._passage(texts[match.document_id], max(1, match.line - 1), match.line + 1)
             for match in matches
         ]
 
@@ -122,7 +119,7 @@ class KnowledgeDesk:
             opened = await open_text(self.bench, self.who, (await self._find(document_id)).id)
         except KosmosError:
             return None
-        return await self._passage(opened, start, end) if end <= opened.document.line_count else None
+        return self._passage(opened, start, end) if end <= opened.document.line_count else None
 
     async def _find(self, name: str) -> Document:
         """The document of that id or name, in the spaces that may be read."""
@@ -156,7 +153,7 @@ class KnowledgeDesk:
         for hit in hits:
             opened = texts[hit.document_id]
             if opened is not None and hit.end_line <= opened.document.line_count:
-                passage = await self._passage(opened, hit.start_line, hit.end_line, hit.chunk_id)
+                passage = self._passage(opened, hit.start_line, hit.end_line, hit.chunk_id)
                 made.append(replace(passage, headings=above.get(hit.chunk_id, ())))
         return made
 
@@ -171,11 +168,10 @@ class KnowledgeDesk:
                 wanted = {one.parent_id for one in found.values() if one.parent_id} - set(known)
         return {one: _path(known, one) for one in chunk_ids}
 
-    async def _passage(self, opened: OpenText, start: int, end: int, chunk_id: str = "") -> Passage:
+    def _passage(self, opened: OpenText, start: int, end: int, chunk_id: str = "") -> Passage:
         """Lines as they may be shown."""
         document, end = opened.document, min(end, opened.document.line_count)
-        exact = slice_lines(opened.text, start, end)
-        text = apply_redactions(exact, await self._hidden(document.id), first_line=start)
+        text, exact = slice_lines(opened.text, start, end), slice_lines(opened.exact, start, end)
         return Passage(
             text=text,
             source=document.source,
@@ -188,11 +184,6 @@ class KnowledgeDesk:
             chunk_id=chunk_id,
             exact=None if text == exact else exact,
         )
-
-    async def _hidden(self, document_id: str) -> list[Redaction]:
-        async with self.bench.db.read() as conn:
-            stored = (await live_redactions(conn, [document_id])).get(document_id, [])
-        return [item for layer in stored for item in load_redactions(layer)]
 
 
 def _path(known: Mapping[str, Chunk], chunk_id: str) -> tuple[str, ...]:

@@ -61,11 +61,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class OpenText:
-    """The live text of a document, and where its lines came from."""
+    """The live text of a document as it may be shown, and where its lines came from. `exact` is the verbatim
+    one: quotes are checked with it, nobody gets to see it."""
 
     document: Document
     text: str
     origins: Sequence[Origin]
+    exact: str
 
 
 async def read_place(
@@ -92,14 +94,14 @@ async def open_text(
     need = Role.OWNER if verbatim else Role.VIEWER
     tried: int | None = None
     while True:
-        document, text = await open_live(
+        document, text, exact = await open_live(
             bench,
             lambda conn: require_document(conn, who, document_id, need=need),
             missing=_no_text,
             verbatim=verbatim,
         )
         try:
-            return OpenText(document, text, await live_origins(bench, document))
+            return OpenText(document, text, await live_origins(bench, document), exact)
         except DataLost:  # a new version may have taken the place of this one since
             if document.live_generation == tried:
                 raise

@@ -70,8 +70,9 @@ async def layer_of(conn: AsyncConnection, document: Document) -> Layer | None:
 
 async def open_live(
     bench: Workbench, find: Find, *, missing: Callable[[Document], Exception], verbatim: bool = False
-) -> tuple[Document, str]:
-    """A document and its live text as it may be shown, or verbatim for those whom `find` lets through.
+) -> tuple[Document, str, str]:
+    """A document and its live text as it may be shown, or verbatim for those whom `find` lets through, and
+    the verbatim text, which is for checks alone.
 
     Looked up again when a new version has just taken the place of this one.
     """
@@ -92,4 +93,4 @@ async def open_live(
                 raise
             tried = sha256
             continue
-        return document, text if verbatim else shown_text(text, layer)
+        return document, text if verbatim else shown_text(text, layer), text

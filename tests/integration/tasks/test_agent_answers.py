@@ -242,7 +242,8 @@ async def test_what_is_hidden_is_not_sent_to_models(scene: Scene) -> None:
         talk = await talk_with(scene)
         answer = await talk.answer("What is the phone?")
         sent = "\n".join(as_text(request.body) for request in server.requests)
-    assert "⟦phone⟧" in sent
+    assert "The phone of the harbour is ⟦phone⟧ and never changes." in sent
+    assert "⟦phone⟧ nev" not in sent  # hidden twice, it would take the words behind it along
     assert "13800138000" not in sent
     assert answer["citations"]
     assert all("13800138000" not in item["quote"] for item in answer["citations"])
