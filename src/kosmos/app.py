@@ -6,11 +6,12 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kosmos.accounts.people import make_first_user
 from kosmos.accounts.tokens import authenticate
 from kosmos.agents.react.checkpoints import Checkpoints
+from kosmos.bells import Bell, open_bell, topics
 from kosmos.blobs.contract import Blobs
 from kosmos.blobs.opening import open_blobs
 from kosmos.config import Settings
@@ -30,9 +31,11 @@ from kosmos.llm.secrets import SecretBox, open_box, write_private
 from kosmos.net import Fetcher, Policy
 from kosmos.net import Limits as FetchLimits
 from kosmos.retrieval.cross_encoder import CrossEncoder
+from kosmos.sessions.streams import Streams
 from kosmos.store.opening import open_store
 from kosmos.tasks.agents import add_shipped_agents
 from kosmos.tasks.quotas import QuotaBook
+from kosmos.tasks.run_hall import RunHall
 from kosmos.tasks.summary_stores import RedisSummaries
 from kosmos.tasks.workbench import Workbench
 from kosmos.telemetry.traces import trace_to
@@ -50,6 +53,7 @@ class App:
     settings: Settings
     bench: Workbench
     box: SecretBox
+    streams: Streams = field(default_factory=Streams)
 
     async def local_user(self) -> Principal:
         """Who the command line speaks for: the owner of KOSMOS_TOKEN or of the token file."""
@@ -60,16 +64,21 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, clock: Clock = system_clock) -> AsyncIterator[App]:
-    """Open Kosmos: make the home, bring the tables up to date, make the first owner; close it all after."""
-    async with open_bench(settings, clock=clock) as bench:
+async def open_app(
+    settings: Settings, *, clock: Clock = system_clock, bell: Bell | None = None
+) -> AsyncIterator[App]:
+    """Open Kosmos: make the home, bring the tables up to date, make the first owner; close it all after.
+
+    `bell` is that of the process, where it has one already.
+    """
+    async with open_bench(settings, clock=clock, bell=bell) as bench:
         await _welcome(settings, bench)
         yield App(settings=settings, bench=bench, box=bench.box)
 
 
 @asynccontextmanager
 async def open_bench(
-    settings: Settings, *, clock: Clock = system_clock, fill: Fill | None = None
+    settings: Settings, *, clock: Clock = system_clock, fill: Fill | None = None, bell: Bell | None = None
 ) -> AsyncIterator[Workbench]:
     """The engines alone; `fill` puts rows and bytes into new ones before anything else looks at them."""
     make_home(settings)
@@ -78,6 +87,7 @@ async def open_bench(
     db = Database(settings.database)
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else None
     blobs = open_blobs(settings.blobs, access_key=settings.s3_access_key, secret_key=secret)
+    lent, bell = bell is not None, bell or open_bell(settings.database, settings.redis_url)
     bench = Workbench(
         db=db,
         blobs=blobs,
@@ -91,7 +101,10 @@ async def open_bench(
         checkpoints=Checkpoints(_checkpoints(settings)),
         quotas=QuotaBook(_quotas(settings)),
         mcp=McpPool(settings.mcp_file, settings.home / "mcp_trust.json", _policy(settings)),
+        bell=bell,
+        runs=RunHall(bell),
     )
+    bench.waker.add(_ring_for(bell))
     try:
         if fill is not None:
             await fill(db, blobs)
@@ -105,6 +118,17 @@ async def open_bench(
         yield bench
     finally:
         await bench.close()
+        if not lent:
+            await bell.close()
+
+
+def _ring_for(bell: Bell) -> Wake:
+    """Lets workers of every process look at new jobs, and those look who follow one of them."""
+
+    def listener(job_ids: Sequence[str]) -> None:
+        bell.ring(topics.DUE, topics.JOBS, *map(topics.job, job_ids))
+
+    return listener
 
 
 def _checkpoints(settings: Settings) -> str:

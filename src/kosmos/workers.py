@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from kosmos.app import App, open_app
+from kosmos.bells import Bell
 from kosmos.config import Settings
 from kosmos.errors import ConfigError
 from kosmos.jobs.hosting import JobThread
@@ -17,16 +18,19 @@ from kosmos.telemetry.serving import serving_metrics
 
 
 @asynccontextmanager
-async def open_worker(settings: Settings, slots: int) -> AsyncIterator[Worker]:
-    """A worker with engines of its own."""
-    async with open_app(settings) as app:
+async def open_worker(settings: Settings, slots: int, bell: Bell | None = None) -> AsyncIterator[Worker]:
+    """A worker with engines of its own, and with the bell of its process."""
+    async with open_app(settings, bell=bell) as app:
         yield make_worker(app, slots)
 
 
 def make_worker(app: App, slots: int) -> Worker:
     """A worker on the engines of an application, named so that its jobs show where they run."""
     name = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident() % 10_000}"
-    return Worker(app.bench.db, make_registry(app.bench), name=name[:128], slots=slots, clock=app.bench.clock)
+    bench = app.bench
+    worker = Worker(bench.db, make_registry(bench), name=name[:128], slots=slots, clock=bench.clock)
+    worker.bell = bench.bell
+    return worker
 
 
 @asynccontextmanager
@@ -36,9 +40,8 @@ async def working_beside(app: App, *, at_least: int = 0) -> AsyncIterator[None]:
     if slots == 0:
         yield
         return
-    thread = JobThread(lambda: open_worker(app.settings, slots))
+    thread = JobThread(lambda: open_worker(app.settings, slots, app.bench.bell))
     await asyncio.to_thread(thread.start)
-    app.bench.waker.add(lambda _ids: thread.wake())
     try:
         yield
     finally:

@@ -32,12 +32,13 @@ from kosmos.api import (
 )
 from kosmos.api.callers import TheApp
 from kosmos.api.problems import PROBLEMS
-from kosmos.api.rates import Pace
+from kosmos.api.rates import Pace, SharedPace
 from kosmos.api.requests import RequestShell
 from kosmos.app import open_app
 from kosmos.config import Settings, load_settings
 from kosmos.domain.clock import Clock, system_clock
 from kosmos.llm.client import warm_up
+from kosmos.sessions.streams import LEAVE_STREAMS
 from kosmos.tasks.run_resuming import revive_dead, tend_runs
 from kosmos.workers import working_beside
 
@@ -77,15 +78,16 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
     """The application, which opens Kosmos when it starts and closes it when it ends."""
 
     @asynccontextmanager
-    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(api: FastAPI) -> AsyncIterator[dict[str, Any]]:
         async with open_app(settings, clock=clock) as app, working_beside(app):
             api.state.kosmos = app
             await revive_dead(app.bench)  # runs of a server that is gone
             warming = asyncio.create_task(asyncio.to_thread(warm_up))
             tending = asyncio.create_task(tend_runs(app.bench))
-            yield
+            yield {LEAVE_STREAMS: app.streams.leave}
             tending.cancel()
             await asyncio.gather(warming, tending, return_exceptions=True)
+            await api.state.pace.close()
 
     api = _Api(
         title="Kosmos",
@@ -98,7 +100,7 @@ def create_api(settings: Settings, *, clock: Clock = system_clock) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    api.state.pace = Pace(settings.rate_limit)
+    api.state.pace = SharedPace(Pace(settings.rate_limit), settings.redis_url)
     problems.install(api)
     for router in _ROUTERS:
         api.include_router(router, prefix=API, responses=PROBLEMS)

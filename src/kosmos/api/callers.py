@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from kosmos.accounts.tokens import authenticate
-from kosmos.api.rates import Pace
+from kosmos.api.rates import SharedPace
 from kosmos.api.requests import note_caller
 from kosmos.app import App
 from kosmos.domain.accounts import Principal
@@ -58,8 +58,8 @@ async def _caller(
     async with app.bench.db.read() as conn:
         who = await authenticate(conn, text, app.bench.clock())
     note_caller(request.scope, who.user.id, who.token_id)
-    pace: Pace = request.app.state.pace
-    pace.take(who.token_id)
+    pace: SharedPace = request.app.state.pace
+    await pace.take(who.token_id)
     return who
 
 

@@ -19,6 +19,7 @@ from kosmos.api.job_shapes import (
     JobViewOut,
 )
 from kosmos.api.shapes import Page
+from kosmos.api.streams import stream
 from kosmos.domain.jobs import JobEvent
 from kosmos.tasks import jobs
 from kosmos.tasks.job_changes import JobChange, follow_jobs_of
@@ -64,7 +65,7 @@ async def all_job_events(
     """
     start = int(last_event_id) if last_event_id else after
     lines = _changes(follow_jobs_of(app.bench, who, after=start, seconds=seconds))
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return stream(app, lines)
 
 
 async def _changes(changes: AsyncIterator[JobChange | None]) -> AsyncIterator[str]:
@@ -123,7 +124,7 @@ async def job_events(
     await jobs.get_job(app.bench, who, job_id)  # what is wrong is said before the stream begins
     start = int(last_event_id) if last_event_id else after
     lines = _lines(jobs.follow_job(app.bench, who, job_id, after=start))
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return stream(app, lines)
 
 
 async def _lines(events: AsyncIterator[JobEvent | None]) -> AsyncIterator[str]:

@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from kosmos.api.agent_shapes import EventOut, RunAnswerOut, RunIn, RunOut
 from kosmos.api.callers import Caller, Id, TheApp
 from kosmos.api.shapes import Page
+from kosmos.api.streams import stream
 from kosmos.domain.accounts import Principal
 from kosmos.domain.events import THINKING, StoredEvent
 from kosmos.tasks import runs
@@ -33,7 +34,7 @@ async def create_run(app: TheApp, who: Caller, session_id: Id, form: RunIn) -> A
     if form.stream:
         events = runs.follow_run(app.bench, who, session_id, run.id)
         lines = _lines(events, show_thinking=form.show_thinking)
-        return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
+        return stream(app, lines, headers)
     answer = await runs.collect_run(app.bench, who, session_id, run.id)
     body = RunAnswerOut.model_validate(answer).model_dump_json()
     return Response(body, media_type="application/json", headers=headers)
@@ -69,7 +70,7 @@ async def run_events(
     start = int(last_event_id) if last_event_id else after
     await runs.require_run(app.bench, who, session_id, run_id)  # what is wrong is said before the stream
     lines = _lines(_events(app, who, session_id, run_id, start), show_thinking=show_thinking)
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return stream(app, lines)
 
 
 def _events(

@@ -67,6 +67,7 @@ def serve(
     from kosmos.app import open_app
     from kosmos.config import load_settings
     from kosmos.config.logs import configure_logging
+    from kosmos.sessions.streams import LEAVE_STREAMS
 
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(**given)
@@ -98,6 +99,12 @@ def serve(
             sys.stderr.write(f"Kosmos at {url} (token in {settings.token_file})\n")
             if link:
                 sys.stderr.write(f"Open the page, once: {url}/#link={link}\n")
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            # Before it waits for requests to end: streams would let it wait for as long as it may.
+            if leave := self.lifespan.state.get(LEAVE_STREAMS):
+                leave()
+            await super().shutdown(sockets)
 
     Server(config).run()
 

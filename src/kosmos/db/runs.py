@@ -1,7 +1,7 @@
 """Queries on runs and their events."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -99,6 +99,12 @@ async def claim_run(
     mine = (run.c.id == run_id) & (run.c.status == status.value) & (run.c.worker == before)
     values = {"status": RunStatus.RUNNING.value, "worker": worker, "seen_at": now}
     return bool((await conn.execute(run.update().where(mine).values(values))).rowcount == 1)
+
+
+async def let_go(conn: AsyncConnection, run_id: str, now: datetime) -> None:
+    """Let any process take a run that this one does not go on with: it counts as dead at once."""
+    still = (run.c.id == run_id) & (run.c.status == RunStatus.RUNNING.value)
+    await conn.execute(run.update().where(still).values(seen_at=now - timedelta(days=1)))
 
 
 async def request_stop(conn: AsyncConnection, run_id: str) -> None:

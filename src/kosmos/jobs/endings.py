@@ -26,8 +26,12 @@ class Endings:
     the jobs are taken over by whoever comes, which is what leases are for.
     """
 
-    def __init__(self, db: Database, clock: Clock, *, patience: float) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, *, patience: float, freed: Callable[[], None] | None = None
+    ) -> None:
         self._db = db
+        self._tell_freed = freed  # called when something that waited for a job can be taken
+        self._freed = False
         self._clock = clock
         self._patience = patience
         self._waiting: list[tuple[Ending, asyncio.Future[bool]]] = []
@@ -79,13 +83,20 @@ class Endings:
         while True:
             try:
                 async with self._db.brief() as conn:
-                    return await self._record(conn, endings)
+                    held = await self._record(conn, endings)
+                self._tell()
+                return held
             except EngineUnavailable:
                 if left <= 0:
                     log.exception("how jobs ended could not be recorded; their leases will run out")
                     return set()
             await asyncio.sleep(RETRY_SECONDS)
             left -= RETRY_SECONDS
+
+    def _tell(self) -> None:
+        freed, self._freed = self._freed, False
+        if freed and self._tell_freed is not None:
+            self._tell_freed()
 
     async def _record(self, conn: AsyncConnection, endings: Sequence[Ending]) -> set[str]:
         now = self._clock()
@@ -100,7 +111,7 @@ class Endings:
                     await self._then[item.job_id](conn)
         ended = [item.job_id for item in endings if item.status.ended and item.job_id in held]
         if ended:
-            await table.wake_dependants(conn, ended, now)
+            self._freed |= await table.wake_dependants(conn, ended, now) > 0
         return held
 
 

@@ -1,7 +1,7 @@
 """What a handler gets: its job, and the one way to record what it has done."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -39,12 +39,14 @@ class Run:
         clock: Clock,
         lease: timedelta,
         registry: "Registry | None" = None,
+        tell: Callable[[], None] | None = None,
     ) -> None:
         self.job = job
         self.db = db
         self.registry = registry  # for handlers that make further jobs in their batches
         self.clock = clock
         self.lost = asyncio.Event()
+        self._tell = tell  # those who follow the job
         self._lease = lease
         self._unbooked = Spent()
         self._in_doubt = False
@@ -107,6 +109,8 @@ class Run:
         except BaseException:
             self._unbooked += spent
             raise
+        if self._tell is not None and new is not None:
+            self._tell()
         self.job = replace(
             self.job,
             progress=self.job.progress if new is None else new,

@@ -3,8 +3,15 @@
 import logging
 from collections.abc import Callable, Sequence
 
+from kosmos.bells import Bell, topics
+
 log = logging.getLogger(__name__)
 Wake = Callable[[Sequence[str]], None]
+
+
+def tell_of(bell: Bell, job_id: str) -> None:
+    """Let those look who follow this job, or all jobs."""
+    bell.ring(topics.job(job_id), topics.JOBS)
 
 
 class Waker:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from kosmos.bells import Bell, topics
 from kosmos.db import Database
 from kosmos.db import jobs as table
 from kosmos.db.jobs import Ending
@@ -30,6 +31,7 @@ from kosmos.jobs.endings import Endings, Then
 from kosmos.jobs.outcomes import ending_of
 from kosmos.jobs.registry import JobType, Registry
 from kosmos.jobs.run import Run
+from kosmos.jobs.waking import tell_of
 from kosmos.telemetry import measures
 from kosmos.telemetry.traces import span
 
@@ -56,6 +58,7 @@ class Worker:
         lease: timedelta = LEASE,
         rng: random.Random | None = None,
     ) -> None:
+        self.bell = Bell()  # its host may give it that of the process before it runs
         self._db = db
         self._registry = registry
         self._slots = slots
@@ -63,7 +66,7 @@ class Worker:
         self._lease = lease
         self._rng = rng or random.Random()  # noqa: S311  (spreads retries, hides nothing)
         self._claimer = Claimer(db, clock, name, lease, registry.limits)
-        self._endings = Endings(db, clock, patience=lease.total_seconds())
+        self._endings = Endings(db, clock, patience=lease.total_seconds(), freed=self._ring)
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._wake = asyncio.Event()
         self._stopping = False
@@ -77,6 +80,10 @@ class Worker:
         """Take no more jobs, give back those that run, and let `run` return."""
         self._stopping = True
         self._wake.set()
+
+    def _ring(self) -> None:
+        """Something that waited for another job can be taken, by any worker."""
+        self.bell.ring(topics.DUE)
 
     async def stopped(self) -> None:
         """Return once `stop` was called."""
@@ -121,11 +128,16 @@ class Worker:
 
     async def run(self) -> None:
         """Look for work until told to stop. An unreachable database is waited for."""
+        # How long it rests stays the same: jobs also become due by the clock, and that rings for nobody.
         async with self.keeping():
-            while not self._stopping:
-                self._wake.clear()
-                if not await self._take_some():
-                    await self._rest()
+            with self.bell.listen(topics.DUE, self._wake):
+                await self._run()
+
+    async def _run(self) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            if not await self._take_some():
+                await self._rest()
 
     async def run_one(self, job_id: str | None = None) -> bool:
         """Inside `keeping`: take a job, a named one or the most urgent, and run it to its end.
@@ -161,7 +173,9 @@ class Worker:
             await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
 
     def _start(self, job: Job) -> "asyncio.Task[None]":
-        run = Run(job, db=self._db, clock=self._clock, lease=self._lease, registry=self._registry)
+        tell = partial(tell_of, self.bell, job.id)
+        run = Run(job, db=self._db, clock=self._clock, lease=self._lease, registry=self._registry, tell=tell)
+        tell()
         task = asyncio.create_task(self._work(run), name=f"job {job.id}")
         self._runs[task] = run
         task.add_done_callback(self._forget)
@@ -182,6 +196,7 @@ class Worker:
             await self._endings.record(replace(ending, spent=run.unbooked()), self._consequence(run, ending))
         else:
             await self._book(run)
+        tell_of(self.bell, job.id)
         _tell(run, ending.status.value if ending else LOST, time.perf_counter() - began)
 
     async def _book(self, run: Run) -> None:

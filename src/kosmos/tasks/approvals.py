@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from kosmos.accounts.access import require_scope
+from kosmos.bells import topics
 from kosmos.db import approvals as table
 from kosmos.domain.accounts import Principal, Scope
 from kosmos.domain.approvals import Approval, ApprovalStatus
@@ -65,9 +66,12 @@ async def get_approval(bench: Workbench, who: Principal, approval_id: str) -> Ap
 
 
 async def record_decision(
-    bench: Workbench, who: Principal, approval_id: str, *, approved: bool, reason: str = ""
+    bench: Workbench, who: Principal, approval_id: str, *, approved: bool, reason: str = "", ring: bool = True
 ) -> Approval:
-    """Store a person's word. Conflict when it was decided before; too late a word is a no."""
+    """Store a person's word. Conflict when it was decided before; too late a word is a no.
+
+    With `ring` a server is told to let the run go on.
+    """
     require_scope(who, Scope.ADMIN)
     check_text(reason, what="reason", most=MAX_REASON)
     found = await get_approval(bench, who, approval_id)
@@ -82,6 +86,8 @@ async def record_decision(
             raise Conflict(
                 f"This was decided before: {found.status}.", remedy="List what is open: kosmos approvals list"
             )
+    if ring:
+        bench.bell.ring(topics.DECIDED)
     return replace(found, **{**values, "status": status})  # type: ignore[arg-type]
 
 

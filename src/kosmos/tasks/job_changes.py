@@ -1,12 +1,12 @@
 """All jobs that somebody may see, followed at once: each change brings the job as it is then."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from kosmos.accounts.access import visible_space_ids
+from kosmos.bells import Ear, topics
 from kosmos.db import job_changes
 from kosmos.domain.accounts import Principal
 from kosmos.domain.jobs import Job
@@ -14,7 +14,7 @@ from kosmos.tasks.jobs import RIGHTS_HOLD
 from kosmos.tasks.workbench import Workbench
 
 POLL_SECONDS = 0.5
-QUIET_POLLS = 30
+QUIET_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,18 @@ async def follow_jobs_of(
 
     It ends after so many seconds, or never.
     """
-    started = time.monotonic()
+    with bench.bell.listen(topics.JOBS) as ear:
+        async for change in _follow(bench, who, after, ear, seconds=seconds):
+            yield change
+
+
+async def _follow(
+    bench: Workbench, who: Principal, after: int | None, ear: Ear, *, seconds: float | None
+) -> AsyncIterator[JobChange | None]:
+    started = spoke = time.monotonic()
     spaces, checked = await _spaces(bench, who), bench.clock()
     last = await _start(bench) if after is None else after
     told: dict[str, tuple[datetime, int]] = {}
-    quiet = 0
     yield JobChange(last)
     while True:
         if bench.clock() - checked > RIGHTS_HOLD:
@@ -50,13 +57,16 @@ async def follow_jobs_of(
         for job, number in news:
             last = max(last, number)
             yield JobChange(last, job)
-        quiet = 0 if news else quiet + 1
-        if quiet and quiet % QUIET_POLLS == 0:
+        if news:
+            spoke = time.monotonic()
+        elif time.monotonic() - spoke >= QUIET_SECONDS:
+            spoke = time.monotonic()
             yield None
         if seconds is not None and time.monotonic() - started >= seconds:
             return
         if not news:
-            await asyncio.sleep(POLL_SECONDS)
+            left = None if seconds is None else started + seconds - time.monotonic()
+            await ear.rest(POLL_SECONDS, least=POLL_SECONDS, most=left)
 
 
 async def _start(bench: Workbench) -> int:

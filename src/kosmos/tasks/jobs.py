@@ -138,7 +138,7 @@ async def follow_job(
     async with bench.db.read() as conn:
         await require_job(conn, who, job_id)
     checked = bench.clock()
-    async for event in watching.follow(bench.db, job_id, after=after):
+    async for event in watching.follow(bench.db, job_id, after=after, bell=bench.bell):
         if bench.clock() - checked > RIGHTS_HOLD:
             async with bench.db.read() as conn:
                 await require_job(conn, who, job_id)

@@ -105,14 +105,19 @@ async def park_run(bench: Workbench, drive: Drive) -> None:
 async def bury_run(
     conn: AsyncConnection, bench: Workbench, run: Run, *, as_status: RunStatus = RunStatus.INTERRUPTED
 ) -> list[StoredEvent]:
-    """Let a run end whose process is gone, with what it had said; nothing if it had ended before."""
+    """Let a run end whose process is gone, with what it had said; nothing if it had ended before.
+
+    Nothing either when another process has taken it meanwhile.
+    """
+    me, now = bench.runs.worker, bench.clock()
+    if not await run_table.claim_run(conn, run.id, run.status, before=run.worker, worker=me, now=now):
+        return []
     events, after = list[StoredEvent](), 0
     while page := await run_table.events_after(conn, run.id, after):
         events += page
         after = page[-1].sequence
     answers = [event.payload for event in events if event.type is EventType.FINAL_ANSWER]
     status = RunStatus.COMPLETED if answers else as_status
-    now = bench.clock()
     if not await run_table.end_run(conn, run.id, status, error=None, spent=_spent(events), now=now):
         return []
     await cancel_pending(conn, run.id, now)

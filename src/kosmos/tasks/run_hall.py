@@ -17,6 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from kosmos.bells import Bell, topics
 from kosmos.db import Database
 from kosmos.db import runs as table
 from kosmos.domain.clock import Clock
@@ -60,7 +61,8 @@ class _Under:
 class RunHall:
     """Where runs go on. Nothing in it is needed again after a restart: the table has it all."""
 
-    def __init__(self) -> None:
+    def __init__(self, bell: Bell | None = None) -> None:
+        self._bell = bell or Bell()
         # Host, process, and something that a later process with the same number does not have.
         self.worker = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
         self._runs: dict[str, _Under] = {}
@@ -84,6 +86,7 @@ class RunHall:
         under.task = asyncio.create_task(work)
         self._tasks.add(under.task)
         under.task.add_done_callback(self._tasks.discard)
+        self._bell.ring(topics.run(live.run_id))
         return live
 
     def emit(self, run_id: str, event: Event) -> None:
@@ -105,6 +108,7 @@ class RunHall:
         if under := self._runs.pop(run_id, None):
             under.live.publish(last)
             under.live.finish()
+            self._bell.ring(topics.run(run_id))
 
     def stop(self, run_id: str) -> bool:
         """Stop a run; False when it does not go on here."""
@@ -184,21 +188,25 @@ class RunHall:
             under = self._runs[run_id]
             under.live.publish(under.going)
             under.going = []
+        self._bell.ring(*map(topics.run, sessions))  # after the commit, once for all of them
 
     async def _beat_on(self, db: Database, clock: Clock) -> None:
         """Say from time to time that these runs live, and hear whether somebody wants to stop one."""
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            if not self._runs:
-                continue
-            try:
-                async with db.write() as conn:
-                    asked = await table.touch_runs(conn, list(self._runs), clock())
-            except KosmosError:
-                log.warning("runs could not be marked as alive", exc_info=True)
-                continue
-            for run_id in asked:
-                self.stop(run_id)
+        with self._bell.listen(topics.hall(self.worker)) as ear:
+            while True:
+                await ear.rest(BEAT_SECONDS)
+                if self._runs:
+                    await self._beat(db, clock)
+
+    async def _beat(self, db: Database, clock: Clock) -> None:
+        try:
+            async with db.write() as conn:
+                asked = await table.touch_runs(conn, list(self._runs), clock())
+        except KosmosError:
+            log.warning("runs could not be marked as alive", exc_info=True)
+            return
+        for run_id in asked:
+            self.stop(run_id)
 
 
 def _joined(waiting: list[Event], event: Event) -> bool:

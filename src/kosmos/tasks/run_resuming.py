@@ -1,9 +1,10 @@
 """Runs that go on: after somebody's word, or after the process that had them is gone."""
 
-import asyncio
 import logging
+from dataclasses import replace
 
 from kosmos.accounts.access import require_session
+from kosmos.bells import topics
 from kosmos.db import approvals as approval_table
 from kosmos.db import runs as table
 from kosmos.db import sessions as session_table
@@ -12,15 +13,15 @@ from kosmos.domain.accounts import Principal, Scope
 from kosmos.domain.approvals import Approval
 from kosmos.domain.events import StoredEvent
 from kosmos.domain.sessions import MessageType, Run, RunStatus, Session
-from kosmos.errors import ConfigError, KosmosError, NotFound
+from kosmos.errors import KosmosError, NotFound
 from kosmos.sessions.live import LiveRun
 from kosmos.tasks.approvals import record_decision, verdict_of
-from kosmos.tasks.run_closing import bury_run
+from kosmos.tasks.run_dead import bury, can_go_on, dead_runs
 from kosmos.tasks.run_driving import Drive, spaces_of
 from kosmos.tasks.run_models import ModelWish, models_of
 from kosmos.tasks.run_reacting import kept_notes
 from kosmos.tasks.run_wishes import RunWish
-from kosmos.tasks.runs import agent_of, dead_runs, drive_on
+from kosmos.tasks.runs import agent_of, drive_on
 from kosmos.tasks.workbench import Workbench
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ async def decide(
     bench: Workbench, who: Principal, approval_id: str, *, approved: bool, reason: str = ""
 ) -> Approval:
     """Store a person's word, and let the run that waits for it go on here."""
-    decided = await record_decision(bench, who, approval_id, approved=approved, reason=reason)
+    decided = await record_decision(bench, who, approval_id, approved=approved, reason=reason, ring=False)
     async with bench.db.glance() as conn:
         run = await table.get_run(conn, decided.run_id)
     if run is not None and run.status is RunStatus.WAITING:
@@ -42,9 +43,13 @@ async def decide(
 async def revive_dead(bench: Workbench) -> None:
     """Let runs of the graph go on whose process is gone; all others end with what they had said."""
     for run in await dead_runs(bench):
-        if not await _revive(bench, run):
-            async with bench.db.write() as conn:
-                await bury_run(conn, bench, run)
+        try:
+            if await can_go_on(bench, run):
+                await _take_over(bench, run)
+            else:
+                await bury(bench, run)
+        except KosmosError:
+            log.warning("a run could not be taken up", extra={"run": run.id}, exc_info=True)
 
 
 async def resume_decided(bench: Workbench) -> int:
@@ -52,32 +57,29 @@ async def resume_decided(bench: Workbench) -> int:
     async with bench.db.write() as conn:
         await approval_table.expire_pending(conn, bench.clock())
         found = [await table.get_run(conn, run_id) for run_id in await approval_table.decided_runs(conn)]
-    taken = [await _take_over(bench, run) for run in found if run is not None]
-    return sum(taken)
+    taken = 0
+    for run in found:
+        try:
+            taken += run is not None and await _take_over(bench, run)
+        except KosmosError:
+            log.warning("a run could not go on", extra={"run": run and run.id}, exc_info=True)
+    return taken
 
 
 async def tend_runs(bench: Workbench, *, every: float = TEND_SECONDS) -> None:
-    """Look from time to time for runs that can go on."""
-    while True:
-        await asyncio.sleep(every)
-        try:
-            await resume_decided(bench)
-        except KosmosError:
-            log.warning("runs that wait could not be looked at", exc_info=True)
-
-
-async def _revive(bench: Workbench, run: Run) -> bool:
-    """Whether a run could be taken up where its last checkpoint is."""
-    try:
-        if not await kept_notes(bench, run.id):
-            return False
-    except ConfigError:  # it cannot be read without the extra
-        return False
-    return await _take_over(bench, run)
+    """Look from time to time, and when it rings, for runs that can go on."""
+    with bench.bell.listen(topics.DECIDED) as ear:
+        while True:
+            await ear.rest(every)
+            try:
+                await resume_decided(bench)
+                await revive_dead(bench)
+            except KosmosError:
+                log.warning("runs that wait could not be looked at", exc_info=True)
 
 
 async def _take_over(bench: Workbench, run: Run) -> bool:
-    """Claim a run and drive it on; False when somebody else has it."""
+    """Claim a run and drive it on; False when somebody else has it. One that cannot go on ends."""
     async with bench.db.write() as conn:
         now = bench.clock()
         mine = await table.claim_run(
@@ -85,7 +87,12 @@ async def _take_over(bench: Workbench, run: Run) -> bool:
         )
     if not mine:
         return False
-    drive = await _restore(bench, run)
+    run = replace(run, status=RunStatus.RUNNING, worker=bench.runs.worker)
+    try:
+        drive = await _restore(bench, run)
+    except KosmosError:
+        await bury(bench, run)
+        raise
     events = await _told(bench, run.id)
     live = LiveRun(run.id, run.session_id, events)
     bench.runs.start(bench.db, bench.clock, live, drive_on(bench, drive))

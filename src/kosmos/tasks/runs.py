@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kosmos.accounts.access import require_session, require_space
 from kosmos.agents.files import shipped_forms
 from kosmos.agents.telling import message as make_message
+from kosmos.bells import Ear, topics
 from kosmos.db import agents as agent_table
 from kosmos.db import runs as table
 from kosmos.db import sessions as session_table
@@ -37,8 +37,8 @@ from kosmos.sessions.live import LiveRun
 from kosmos.sessions.titles import first_title
 from kosmos.tasks.literature import find_documents
 from kosmos.tasks.run_closing import bury_run, close_run, park_run
+from kosmos.tasks.run_dead import bury_dead
 from kosmos.tasks.run_driving import Drive, spaces_of
-from kosmos.tasks.run_hall import DEAD_SECONDS, is_dead
 from kosmos.tasks.run_models import models_of
 from kosmos.tasks.run_wishes import RunWish
 from kosmos.tasks.workbench import Workbench
@@ -46,7 +46,8 @@ from kosmos.telemetry import measures
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
-QUIET_POLLS = 30
+QUIET_SECONDS = 9.0
+STOP_SECONDS = 3.0  # so long a run of another process may take to end before its stop is answered
 
 
 async def start_run(bench: Workbench, who: Principal, session_id: str, wish: RunWish) -> Run:
@@ -155,6 +156,9 @@ async def _leave(bench: Workbench, drive: Drive, status: RunStatus, error: Kosmo
     elif status is RunStatus.INTERRUPTED and drive.reacts:
         await bench.runs.flush(drive.run.id)
         bench.runs.finish(drive.run.id, ())
+        async with bench.db.write() as conn:
+            await table.let_go(conn, drive.run.id, bench.clock())
+        bench.bell.ring(topics.DECIDED)
     else:
         await close_run(bench, drive, status, error=error)
         if drive.reacts:
@@ -195,7 +199,7 @@ async def require_run(bench: Workbench, who: Principal, session_id: str, run_id:
 
 async def list_runs(bench: Workbench, who: Principal, session_id: str) -> list[Run]:
     """The runs of a session, newest first."""
-    await bury_dead(bench, session_id)
+    await bury_dead(bench, session_id, every=False)
     async with bench.db.read() as conn:
         await require_session(conn, who, session_id)
         return await table.list_runs(conn, session_id)
@@ -209,8 +213,16 @@ async def follow_run(
     A run of this process is followed in memory, any other one in the table. Who is not `patient` does not
     follow a run that waits for somebody's word.
     """
-    await require_run(bench, who, session_id, run_id)
-    quiet = 0
+    run = await require_run(bench, who, session_id, run_id)
+    with bench.bell.listen(topics.run(run_id)) as ear:
+        async for event in _follow(bench, run, after, ear, patient=patient):
+            yield event
+
+
+async def _follow(
+    bench: Workbench, begun: Run, after: int, ear: Ear, *, patient: bool
+) -> AsyncIterator[StoredEvent | None]:
+    run_id, spoke = begun.id, time.monotonic()
     while True:
         live = bench.runs.live(run_id)
         if live is not None:
@@ -225,14 +237,15 @@ async def follow_run(
             after = stored.sequence
             yield stored
         if events:
+            spoke = time.monotonic()
             continue
         if run is None or run.status.ended or (run.status is RunStatus.WAITING and not patient):
             return
-        await bury_dead(bench, session_id)
-        quiet += 1
-        if quiet % QUIET_POLLS == 0:
+        await bury_dead(bench, begun.session_id, every=False)
+        if time.monotonic() - spoke >= QUIET_SECONDS:
+            spoke = time.monotonic()
             yield None
-        await asyncio.sleep(POLL_SECONDS)
+        await ear.rest(POLL_SECONDS)
 
 
 async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> Run:
@@ -248,14 +261,28 @@ async def stop_run(bench: Workbench, who: Principal, session_id: str, run_id: st
         async for _ in live.follow(len(live.events)):
             pass
     else:
-        await bury_dead(bench, session_id)
+        await _stop_elsewhere(bench, run)
+    return await require_run(bench, who, session_id, run_id)
+
+
+async def _stop_elsewhere(bench: Workbench, run: Run) -> None:
+    """Stop a run that does not go on here; its process is told, and a moment is given to it."""
+    await bury_dead(bench, run.session_id)
+    with bench.bell.listen(topics.run(run.id)) as ear:
         async with bench.db.write() as conn:
-            await table.request_stop(conn, run_id)
+            await table.request_stop(conn, run.id)
             if run.status is RunStatus.WAITING:
                 await bury_run(conn, bench, run, as_status=RunStatus.STOPPED)
+        bench.bell.ring(topics.run(run.id), topics.hall(run.worker))
         if run.status is RunStatus.WAITING:
-            await bench.checkpoints.forget(run_id)
-    return await require_run(bench, who, session_id, run_id)
+            await bench.checkpoints.forget(run.id)
+        until = time.monotonic() + STOP_SECONDS
+        while bench.bell.carries and time.monotonic() < until:
+            async with bench.db.glance() as conn:
+                now = await table.get_run(conn, run.id)
+            if now is None or now.status.ended:
+                return
+            await ear.rest(POLL_SECONDS)
 
 
 async def collect_run(bench: Workbench, who: Principal, session_id: str, run_id: str) -> dict[str, Any]:
@@ -288,19 +315,3 @@ def failure_of(payload: Mapping[str, Any] | None) -> KosmosError:
     usual = ProviderUnavailable if payload.get("retryable") else ProviderError
     kind = kinds.get(str(payload.get("error")), usual)
     return kind(str(payload["message"]), remedy=payload.get("remedy"))
-
-
-async def bury_dead(bench: Workbench, session_id: str | None = None) -> None:
-    """Let runs end whose process is gone."""
-    for run in await dead_runs(bench, session_id):
-        async with bench.db.write() as conn:
-            await bury_run(conn, bench, run)
-
-
-async def dead_runs(bench: Workbench, session_id: str | None = None) -> list[Run]:
-    """The runs whose process is gone."""
-    async with bench.db.glance() as conn:
-        open_now = await table.open_runs(conn, session_id)
-    long_ago = bench.clock() - timedelta(seconds=DEAD_SECONDS)
-    elsewhere = [run for run in open_now if bench.runs.live(run.id) is None]
-    return [run for run in elsewhere if is_dead(run.worker, bench.runs.worker) or run.seen_at < long_ago]

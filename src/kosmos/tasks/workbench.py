@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kosmos.agents.react.checkpoints import Checkpoints
+from kosmos.bells import Bell
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.domain.clock import Clock
@@ -37,6 +38,7 @@ class Workbench:
     clock: Clock
     rng: random.Random = field(default_factory=random.Random)  # chooses among equals, hides nothing
     waker: Waker = field(default_factory=Waker)
+    bell: Bell = field(default_factory=Bell)  # that of the process, which outlives this
     converter: ConversionHost = field(default_factory=ConversionHost)
     fetcher: Fetcher = field(default_factory=Fetcher)
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials

@@ -56,7 +56,7 @@ async def test_a_job_that_is_not_there_has_no_story(stage: Stage) -> None:
 
 
 async def test_silence_is_told_too(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "QUIET_POLLS", 2)
+    monkeypatch.setattr(watching, "QUIET_SECONDS", 0.01)
     job = await stage.make_one()
     seen: list[JobEvent | None] = []
     async for event in follow(stage.db, job.id):
