@@ -12,7 +12,7 @@ from kosmos.cli.main import run
 
 def _redirect(paths: list[str]) -> None:
     for number, path in enumerate(paths):
-        opened = os.open(path, os.O_WRONLY if number else os.O_RDONLY)
+        opened = os.open(path, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)
         os.dup2(opened, number)
         os.close(opened)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)

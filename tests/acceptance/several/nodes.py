@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 
 from acceptance.agents.server import Server
+from acceptance.forking import Forked
 from acceptance.several.proxy import RoundRobin, proxying
 
 
@@ -30,10 +31,8 @@ class Node(Server):
     def _log(self) -> Path:
         return self.home / f"{self.port}.log"
 
-    def _spawn(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "kosmos", "serve", "--port", str(self.port)]
-        with self._log.open("ab") as log:
-            return subprocess.Popen(command, env=self.environ, stderr=log)
+    def _spawn(self) -> Forked:
+        return Forked(["serve", "--port", str(self.port)], self.environ, self._log)
 
 
 @dataclass

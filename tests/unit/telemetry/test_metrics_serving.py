@@ -13,7 +13,7 @@ SECRET = "s3cret-of-tests"
 
 
 def _get(port: int, path: str, token: str | None = None) -> httpx2.Response:
-    headers = {} if token is None else {"authorization": f"Bearer {token}".encode()}
+    headers = {} if token is None else {b"authorization": f"Bearer {token}".encode()}
     with httpx2.Client(trust_env=False, timeout=10) as http:
         return http.get(f"http://127.0.0.1:{port}{path}", headers=headers)
 
