@@ -229,7 +229,14 @@ def _clear_errors(url: sa.URL) -> Iterator[None]:
         # A server that goes away is told in many ways: refused, closed, shut down by its administrator.
         if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError) or error.connection_invalidated:
             raise _unavailable(url, reason) from error
+        if _cancelled():  # what the driver then fails to clean up must not hide it
+            raise asyncio.CancelledError from error
         raise
+
+
+def _cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _unavailable(url: sa.URL, reason: str) -> EngineUnavailable:
