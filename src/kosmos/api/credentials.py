@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from kosmos.accounts import access, credentials
 from kosmos.accounts.credentials import NewCredential
 from kosmos.api.callers import Caller, Id, TheApp
+from kosmos.api.problems import AWAY
 from kosmos.api.shapes import CredentialChange, CredentialIn, CredentialOut, Page, ProbeOut
 from kosmos.llm.client import probe
 
@@ -67,7 +68,7 @@ async def remove_credential(app: TheApp, who: Caller, credential_id: Id) -> None
         await credentials.remove_credential(conn, who, credential_id)
 
 
-@router.post("/{credential_id}/test")
+@router.post("/{credential_id}/test", responses=AWAY)
 async def test_credential(app: TheApp, who: Caller, credential_id: Id) -> ProbeOut:
     """Make one small call to see whether a credential of yours works."""
     async with app.bench.db.read() as conn:

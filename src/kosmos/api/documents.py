@@ -15,7 +15,8 @@ from kosmos.api.document_shapes import (
     RefusedOut,
     UploadedOut,
 )
-from kosmos.api.downloads import BYTES, give_out
+from kosmos.api.downloads import BYTES, FIGURE, give_out
+from kosmos.api.problems import AWAY
 from kosmos.api.shapes import DocumentOut, Page
 from kosmos.api.uploads import BODY, receive_files
 from kosmos.tasks import documents, downloading, fetching, overview, uploading
@@ -70,7 +71,7 @@ async def upload_documents(
     )
 
 
-@router.post("/spaces/{space_id}/addresses", status_code=201)
+@router.post("/spaces/{space_id}/addresses", status_code=201, responses=AWAY)
 async def add_address(app: TheApp, who: Caller, space_id: Id, form: AddressIn) -> AddedOut:
     """Fetch a page or file of the web and add it. Editors only."""
     return AddedOut.of(await fetching.add_url(app.bench, who, space_id, form.url, producer=form.producer))
@@ -107,7 +108,7 @@ async def list_assets(app: TheApp, who: Caller, document_id: Id) -> Page[AssetOu
     return Page(items=[AssetOut.model_validate(item) for item in found])
 
 
-@router.get("/assets/{asset_id}", response_class=StreamingResponse, responses=BYTES)
+@router.get("/assets/{asset_id}", response_class=StreamingResponse, responses=FIGURE)
 async def get_asset(app: TheApp, who: Caller, asset_id: Id) -> StreamingResponse:
     """The bytes of a figure."""
     return give_out(await downloading.open_asset(app.bench, who, asset_id))

@@ -9,11 +9,12 @@ from kosmos.tasks.downloading import Download
 
 # Pictures made of dots. Everything else leaves as mere bytes: an SVG or a page could hold a script.
 _SHOWN = {f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "bmp", "tiff")}
-BYTES: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The bytes",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
+_MERE = "application/octet-stream"
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+BYTES: dict[int | str, dict[str, Any]] = {200: {"description": "The bytes", "content": {_MERE: _BINARY}}}
+# A figure leaves as what it is, where that cannot run.
+FIGURE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes", "content": dict.fromkeys((*sorted(_SHOWN), _MERE), _BINARY)}
 }
 
 
@@ -27,5 +28,5 @@ def give_out(download: Download) -> StreamingResponse:
         "Cross-Origin-Resource-Policy": "same-origin",
         "Cache-Control": "private, no-store",
     }
-    kind = download.media_type if download.media_type in _SHOWN else "application/octet-stream"
+    kind = download.media_type if download.media_type in _SHOWN else _MERE
     return StreamingResponse(download.pieces, headers=headers, media_type=kind)

@@ -18,7 +18,7 @@ from kosmos.api.job_shapes import (
     JobQueryIn,
     JobViewOut,
 )
-from kosmos.api.shapes import Page
+from kosmos.api.shapes import EVENTS, Page
 from kosmos.api.streams import stream
 from kosmos.domain.jobs import JobEvent
 from kosmos.tasks import jobs
@@ -51,7 +51,7 @@ async def estimate_job(app: TheApp, who: Caller, form: JobIn) -> EstimatedJobOut
     return EstimatedJobOut(estimate=EstimateOut.model_validate(estimate), hints=list(hints))
 
 
-@router.get("/events", response_class=StreamingResponse)
+@router.get("/events", response_class=StreamingResponse, responses=EVENTS)
 async def all_job_events(
     app: TheApp,
     who: Caller,
@@ -109,7 +109,7 @@ async def retry_job(app: TheApp, who: Caller, job_id: Id) -> JobOut:
     return JobOut.model_validate(await jobs.retry_job(app.bench, who, job_id))
 
 
-@router.get("/{job_id}/events", response_class=StreamingResponse)
+@router.get("/{job_id}/events", response_class=StreamingResponse, responses=EVENTS)
 async def job_events(
     app: TheApp,
     who: Caller,

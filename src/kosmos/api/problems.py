@@ -64,9 +64,15 @@ class Problem(BaseModel):
     error: dict[str, Any] | None = None  # the same in the words of OpenAI, below /v1
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem, "description": text, "content": {"application/problem+json": {}}}
-    for code, text in {
+def _described(texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    return {
+        code: {"model": Problem, "description": text, "content": {"application/problem+json": {}}}
+        for code, text in texts.items()
+    }
+
+
+PROBLEMS = _described(
+    {
         401: "No valid token",
         403: "Seen, but not allowed",
         404: "Not there, or not for you",
@@ -74,8 +80,9 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         413: "Too large",
         422: "Not understood",
         429: "Too much in too short a time",
-    }.items()
-}
+    }
+)
+AWAY = _described({502: "Somebody else does not answer, or not as it should"})
 
 
 MAX_ERRORS = 20
@@ -161,12 +168,14 @@ def install(api: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101
+        # A body that is no UTF-8 is refused like one that is no JSON, whatever the framework calls it.
+        status = 422 if error.status_code == 400 else error.status_code
         return problem_response(
             Problem(
-                title=HTTPStatus(error.status_code).phrase,
-                status=error.status_code,
+                title="InvalidInput" if status == 422 else HTTPStatus(status).phrase,
+                status=status,
                 detail=f"{request.method} {request.url.path}: {error.detail}.",
-                remedy=_REMEDIES.get(error.status_code, "The routes are described in /api/v1/openapi.json."),
+                remedy=_REMEDIES.get(status, "The routes are described in /api/v1/openapi.json."),
                 request_id=request_id(request.scope),
             ),
             error.headers,

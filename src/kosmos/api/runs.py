@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from kosmos.api.agent_shapes import EventOut, RunAnswerOut, RunIn, RunOut
 from kosmos.api.callers import Caller, Id, TheApp
-from kosmos.api.shapes import Page
+from kosmos.api.shapes import EVENTS, Page
 from kosmos.api.streams import stream
 from kosmos.domain.accounts import Principal
 from kosmos.domain.events import THINKING, StoredEvent
@@ -53,7 +53,7 @@ async def get_run(app: TheApp, who: Caller, session_id: Id, run_id: Id) -> RunOu
     return RunOut.model_validate(await runs.require_run(app.bench, who, session_id, run_id))
 
 
-@router.get("/{run_id}/events", response_class=StreamingResponse)
+@router.get("/{run_id}/events", response_class=StreamingResponse, responses=EVENTS)
 async def run_events(
     app: TheApp,
     who: Caller,

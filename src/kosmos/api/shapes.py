@@ -12,6 +12,10 @@ from kosmos.domain.documents import DocumentStatus
 from kosmos.domain.spaces import SpaceView
 
 T = TypeVar("T")
+# What a stream of server-sent events is to OpenAPI.
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Events as they come", "content": {"text/event-stream": {}}}
+}
 SpaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z-]{1,36}$")]
 
 

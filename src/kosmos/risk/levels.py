@@ -51,7 +51,7 @@ def annotated_level(annotations: Mapping[str, object] | None) -> RiskLevel | Non
 
     Hints come from the server that is to be judged: the answer may raise a risk and never lowers one.
     """
-    hints = annotations or {}
+    hints = annotations if isinstance(annotations, Mapping) else {}
     if hints.get("destructiveHint") is True and hints.get("readOnlyHint") is not True:
         return RiskLevel.CRITICAL
     if hints.get("readOnlyHint") is False:

@@ -166,7 +166,10 @@ def _folder(given: Any, path: Path) -> Path | None:
         return None
     if not isinstance(given, str) or not given:
         raise _wrong(path, "cwd and workspace_root are paths")
-    return (path.parent / Path(given).expanduser()).resolve()
+    try:
+        return (path.parent / Path(given).expanduser()).resolve()
+    except (OSError, ValueError, RuntimeError):  # a home of nobody, a character that no path has
+        raise _wrong(path, f"{given[:80]!r} is no path") from None
 
 
 def _wrong(path: Path, why: str) -> ConfigError:

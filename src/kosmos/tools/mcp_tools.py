@@ -42,18 +42,28 @@ class McpTool(Tool):
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, or MalformedCall where they do not fit the server's schema."""
-        import jsonschema  # comes with mcp
-
         known = self.parameters.get("properties")
         if isinstance(known, dict) and (extra := sorted(set(arguments) - set(known))):
             raise MalformedCall(f"There is no argument {', '.join(extra)[:200]}.")
         try:
-            jsonschema.validate(dict(arguments), dict(self.parameters))
-        except jsonschema.ValidationError as error:
-            raise MalformedCall(f"{error.json_path}: {error.message}"[:500]) from None
-        except jsonschema.SchemaError:
+            fault = _fault(dict(self.parameters), dict(arguments))
+        except Exception:  # noqa: BLE001  (a foreign schema: broken patterns, references to nowhere or to itself)
             raise MalformedCall("The server's own schema of this tool is broken.") from None
+        if fault:
+            raise MalformedCall(fault[:500])
         return dict(arguments)
+
+
+def _fault(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """What of the arguments does not fit the schema, if anything."""
+    from jsonschema import Draft202012Validator, exceptions, validators  # comes with mcp
+    from referencing import Registry
+
+    kind = validators.validator_for(schema, default=Draft202012Validator)
+    kind.check_schema(schema)
+    # A registry of its own: with the usual one a reference to an address would be fetched.
+    error = exceptions.best_match(kind(schema, registry=Registry()).iter_errors(arguments))
+    return f"{error.json_path}: {error.message}" if error else ""
 
 
 def make_mcp_tool(entry: Entry, definition: Mapping[str, Any], call: Call) -> McpTool:
@@ -115,7 +125,8 @@ def granter(entry: Entry, name: str) -> Callable[[dict[str, Any]], dict[str, Any
 
 def _parameters(entry: Entry, definition: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of the arguments; approvals are not the model's to give."""
-    schema = dict(definition.get("inputSchema") or {"type": "object", "properties": {}})
+    given = definition.get("inputSchema")
+    schema = dict(given) if given and isinstance(given, Mapping) else {"type": "object", "properties": {}}
     if entry.is_os_server and isinstance(schema.get("properties"), dict):
         schema["properties"] = {key: item for key, item in schema["properties"].items() if key != APPROVAL}
     return schema

@@ -1,0 +1,1 @@
+"""What `fuzz_api.py` and `fuzz_inputs.py` are made of."""
