@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check bench chaos serve lock format clean
+.PHONY: setup demo test check bench chaos load serve lock format clean
 
 setup: $(READY)
 
@@ -40,6 +40,9 @@ bench: $(READY)
 chaos: $(READY)
 	@$(BIN)/python scripts/chaos.py
 	@$(BIN)/python scripts/chaos_chunking.py
+
+load: $(READY)
+	@$(BIN)/python scripts/load.py
 
 serve: $(READY)
 	$(BIN)/kosmos serve

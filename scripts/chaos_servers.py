@@ -20,6 +20,7 @@ class Postgres:
 
         self._server = get_server(folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri()
+        self.pid_file = Path(self._server.pgdata) / "postmaster.pid"
 
     def restart(self, mode: str) -> None:
         """Restart; "fast" breaks all connections, "immediate" also leaves recovery to the next start."""

@@ -35,6 +35,7 @@ _STATUS: tuple[tuple[type[errors.KosmosError], int], ...] = (
 )
 
 
+AGAIN_SECONDS = 2  # an engine that restarts is back about then
 _REMEDIES = {413: "Send less at a time, or raise KOSMOS_MAX_BODY_BYTES."}
 
 
@@ -135,6 +136,8 @@ def install(api: FastAPI) -> None:
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
         if isinstance(error, errors.ProviderBusy | errors.SlowDown) and error.retry_after is not None:
             headers["Retry-After"] = str(int(error.retry_after) + 1)
+        if isinstance(error, errors.EngineUnavailable):
+            headers["Retry-After"] = str(AGAIN_SECONDS)
         return problem_response(
             Problem(
                 title=type(error).__name__,

@@ -139,7 +139,10 @@ async def _unchanged(bench: Workbench, conn: AsyncConnection, known: Document, d
 
 
 async def _making(conn: AsyncConnection, draft: DocumentVersion) -> tuple[Job, ...]:
-    """The jobs that make a draft, in their order; none when it cannot be finished."""
+    """The jobs that make a draft, in their order; none when it cannot be finished.
+
+    Without the last of them, which may have been cancelled alone, the others lead nowhere.
+    """
     found = [
         job
         for job in await job_table.open_jobs(conn, draft.document_id)
@@ -147,6 +150,7 @@ async def _making(conn: AsyncConnection, draft: DocumentVersion) -> tuple[Job, .
     ]
     states = await job_table.dependency_states(conn, [job.id for job in found])
     stuck = any(first.blocks_for_good for waits in states.values() for first in waits)
+    stuck = stuck or all(job.type != STEPS[-1] for job in found)
     return () if stuck else tuple(sorted(found, key=lambda job: STEPS.index(job.type)))
 
 

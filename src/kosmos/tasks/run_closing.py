@@ -1,5 +1,6 @@
 """The end of a run, whichever it is: what was said enters the session, the run its last state, in one go."""
 
+import asyncio
 import logging
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,9 +15,10 @@ from kosmos.db.approvals import cancel_pending, insert_approval
 from kosmos.domain.events import Event, EventType, StoredEvent
 from kosmos.domain.jobs import Spent
 from kosmos.domain.sessions import Message, MessageRole, MessageType, Run, RunStatus
-from kosmos.errors import KosmosError
+from kosmos.errors import EngineUnavailable, KosmosError
 from kosmos.tasks.approvals import make_approval
 from kosmos.tasks.run_driving import Drive
+from kosmos.tasks.run_hall import TRIES, pause_before
 from kosmos.tasks.workbench import Workbench
 
 log = logging.getLogger(__name__)
@@ -39,21 +41,37 @@ async def close_run(
         StoredEvent(drive.run.id, number, event.type, event.payload, now)
         for number, event in enumerate(events, start=last + 1)
     ]
-    metadata = {**drive.session.metadata, "last_number": max(drive.last_number, drive.past.last_number)}
+    message = error.message if error else None
+    ended = False
     try:
-        async with bench.db.write() as conn:
-            message = error.message if error else None
-            ended = await run_table.end_run(
-                conn, drive.run.id, status, error=message, spent=drive.total, now=now
-            )
-            if ended:
-                await session_table.lock_session(conn, drive.session.id)
-                made = [replace(one, run_id=drive.run.id) for one in _messages(drive, status, message)]
-                await session_table.add_messages(conn, drive.session.id, made, now)
-                await session_table.update_session(conn, drive.session.id, {"metadata": metadata}, now)
-                await run_table.insert_events(conn, stored, {drive.run.id: drive.session.id})
+        for attempt in range(TRIES):
+            try:
+                ended = await _store_end(bench, drive, status, message, stored)
+                break
+            except EngineUnavailable:
+                if attempt + 1 == TRIES:
+                    raise
+                await asyncio.sleep(pause_before(attempt + 1))
     finally:
-        bench.runs.finish(drive.run.id, stored)
+        # Where another has ended it, or an earlier try did without being told so, the table has the end.
+        bench.runs.finish(drive.run.id, stored if ended else ())
+
+
+async def _store_end(
+    bench: Workbench, drive: Drive, status: RunStatus, message: str | None, stored: list[StoredEvent]
+) -> bool:
+    """Store the last words and events of a run; False when it had ended before."""
+    metadata = {**drive.session.metadata, "last_number": max(drive.last_number, drive.past.last_number)}
+    now = bench.clock()
+    async with bench.db.write() as conn:
+        ended = await run_table.end_run(conn, drive.run.id, status, error=message, spent=drive.total, now=now)
+        if ended:
+            await session_table.lock_session(conn, drive.session.id)
+            made = [replace(one, run_id=drive.run.id) for one in _messages(drive, status, message)]
+            await session_table.add_messages(conn, drive.session.id, made, now)
+            await session_table.update_session(conn, drive.session.id, {"metadata": metadata}, now)
+            await run_table.insert_events(conn, stored, {drive.run.id: drive.session.id})
+    return ended
 
 
 def _error(error: KosmosError) -> Event:

@@ -22,14 +22,15 @@ from kosmos.db import Database
 from kosmos.db import runs as table
 from kosmos.domain.clock import Clock
 from kosmos.domain.events import PIECES, Event, StoredEvent
-from kosmos.errors import KosmosError
+from kosmos.errors import EngineUnavailable, KosmosError
 from kosmos.sessions.live import LiveRun
 
 log = logging.getLogger(__name__)
 BEAT_SECONDS = 5.0
 DEAD_SECONDS = 60.0
 PACE_SECONDS = 0.01  # between two transactions: what comes in between shares the next
-TRIES = 5
+TRIES = 13  # some twenty seconds: a database that crashed is back by then
+LONGEST_PAUSE = 2.0
 Batch = dict[str, list[StoredEvent]]
 
 
@@ -158,22 +159,31 @@ class RunHall:
     async def _store(self, db: Database, batch: Batch) -> None:
         """Store a batch, or what can be stored of it: a run whose session is gone must not harm others."""
         try:
-            await self._store_some(db, batch)
-        except (sa.exc.IntegrityError, KosmosError):
+            await self._store_patiently(db, batch)
+        except (sa.exc.DBAPIError, KosmosError):
             for run_id, events in batch.items():
                 await self._store_one(db, run_id, events)
         async with self._stored:
             self._stored.notify_all()
 
-    async def _store_one(self, db: Database, run_id: str, events: list[StoredEvent]) -> None:
+    async def _store_patiently(self, db: Database, batch: Batch) -> None:
+        """Store a batch; a database that is away is waited for."""
         for attempt in range(TRIES):
             try:
-                await self._store_some(db, {run_id: events})
+                await self._store_some(db, batch)
                 return
-            except sa.exc.IntegrityError:
-                break
-            except KosmosError:
-                await asyncio.sleep(0.1 * 2**attempt)
+            except EngineUnavailable:
+                await asyncio.sleep(pause_before(attempt + 1))
+        await self._store_some(db, batch)
+
+    async def _store_one(self, db: Database, run_id: str, events: list[StoredEvent]) -> None:
+        try:
+            await self._store_some(db, {run_id: events})
+            return
+        except (sa.exc.DBAPIError, KosmosError):
+            if await _are_stored(db, run_id, events):
+                self._show(run_id)
+                return
         log.warning("events of a run cannot be stored; it is stopped", extra={"run": run_id})
         if under := self._runs.get(run_id):
             under.going = []
@@ -185,7 +195,10 @@ class RunHall:
         async with db.brief() as conn:
             await table.insert_events(conn, every, sessions)
         for run_id in sessions:
-            under = self._runs[run_id]
+            self._show(run_id)
+
+    def _show(self, run_id: str) -> None:
+        if under := self._runs.get(run_id):
             under.live.publish(under.going)
             under.going = []
         self._bell.ring(*map(topics.run, sessions))  # after the commit, once for all of them
@@ -207,6 +220,23 @@ class RunHall:
             return
         for run_id in asked:
             self.stop(run_id)
+
+
+def pause_before(attempt: int) -> float:
+    """Seconds to wait before something is tried at a database once more, counted from 1."""
+    return min(LONGEST_PAUSE, 0.05 * 2.0**attempt)
+
+
+async def _are_stored(db: Database, run_id: str, events: Sequence[StoredEvent]) -> bool:
+    """Whether these very events are in the table: a commit may succeed without its success being told."""
+    try:
+        async with db.glance() as conn:
+            found = await table.events_after(conn, run_id, events[0].sequence - 1, limit=len(events))
+    except KosmosError:
+        return False
+    return [(one.sequence, one.type, one.payload) for one in found] == [
+        (one.sequence, one.type, one.payload) for one in events
+    ]
 
 
 def _joined(waiting: list[Event], event: Event) -> bool:

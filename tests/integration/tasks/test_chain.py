@@ -177,6 +177,19 @@ async def test_cancelling_the_first_version(scene: Scene, position: int) -> None
     await scene.check_tidy()
 
 
+async def test_adding_again_what_lost_its_last_job(scene: Scene) -> None:
+    """The jobs before it still run, but nothing would come of them."""
+    added = await scene.enter(TEXT)
+    await cancel_job(scene.bench, scene.owner, added.jobs[-1].id)
+    again = await scene.enter(TEXT)
+    assert [job.type for job in again.jobs] == [job.type for job in added.jobs]
+    await scene.work()
+    document = await _only(scene)
+    assert (document.status, document.version) == (DocumentStatus.READY, 1)
+    await scene.check_served(TEXT)
+    await scene.check_tidy()
+
+
 @pytest.mark.parametrize("position", range(3))
 async def test_a_cancelled_version_can_be_taken_up_again(scene: Scene, position: int) -> None:
     await scene.add(TEXT)
