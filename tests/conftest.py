@@ -20,6 +20,7 @@ from kosmos.db import Database
 from kosmos.db.migrate import ensure_current
 
 ENGINES = ("sqlite", "postgres")
+ENGINE_SETS = ("embedded", "pgvector", "milvus")
 APART = "simulation"  # seeds are independent of each other: any process may take any of them
 
 
@@ -37,7 +38,8 @@ def pytest_configure() -> None:
 class ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Where several processes share the tests, those of a file stay together, and so do its fixtures.
 
-    Tests of the served instance stay with their engine, those of the page with each other.
+    Tests of the served instance stay with their engine, or their set of engines; those of the page with
+    each other.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -47,6 +49,8 @@ class ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
             return nodeid
         if "http" in folders:
             return "http " + next((name for name in ENGINES if f"[{name}" in nodeid), "")
+        if "engines" in folders:
+            return "engines " + next((name for name in ENGINE_SETS if f"[{name}" in nodeid), "")
         return "page" if "page" in folders else place
 
 

@@ -16,6 +16,7 @@ from kosmos.archive.manifest import BACKUP, BLOBS, Manifest, blob_part, table_pa
 from kosmos.archive.progress import Step, say_nothing
 from kosmos.archive.rows import Values, dump_row
 from kosmos.archive.tables import Content, all_tables, read_pages
+from kosmos.archive.waiting import pack_waiting, waiting_runs
 from kosmos.archive.writing import PartWriter, Writer, new_archive, size_of
 from kosmos.blobs.contract import Blobs
 from kosmos.db.migrate import HEAD
@@ -25,13 +26,17 @@ from kosmos.tasks.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An archive that was made. `missing` are the hashes of bytes that the instance had lost before."""
+    """An archive that was made. `missing` are the hashes of bytes that the instance had lost before.
+
+    `waiting` runs can go on from it once they get their word.
+    """
 
     file: str
     bytes: int
     rows: int
     blobs: int
     missing: tuple[str, ...]
+    waiting: int = 0
 
 
 class BlobPacker:
@@ -77,13 +82,15 @@ async def back_up(
         packer = BlobPacker(writer, bench.blobs, step)
         async with held_snapshot(bench.db, packer.copy) as conn:
             tables = await _pack_tables(conn, writer, step)
+            waiting = await pack_waiting(bench, writer, await waiting_runs(conn))
         for name, text in (secrets or {}).items():
             with writer.part(name) as part:
                 part.write(text.encode())
         packer.list_all()
         writer.close(describe(BACKUP, writer, tables, packer, bench.clock()))
     rows = sum(content.rows for content in tables.values())
-    return Made(str(file), size_of(file), rows, len(packer.sizes), tuple(sorted(packer.missing)))
+    missing = tuple(sorted(packer.missing))
+    return Made(str(file), size_of(file), rows, len(packer.sizes), missing, waiting)
 
 
 def describe(

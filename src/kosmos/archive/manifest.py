@@ -10,9 +10,10 @@ from kosmos.archive.rows import load_json, refused
 from kosmos.archive.tables import Content
 
 NAME = "manifest.json"
-FORMAT = 1
 BACKUP, SPACE = "backup", "space"
+FORMATS = {BACKUP: 2, SPACE: 1}  # what is written; a backup of format 1 has no runs that wait
 BLOBS = "blobs.jsonl"  # which bytes there are, one hash and size a line
+CHECKPOINTS = "checkpoints.jsonl"  # where runs that wait stand, one a line
 KEY, TOKEN = "secret.key", "token"
 SECRETS = (KEY, TOKEN)
 _FIELDS = {"format", "kind", "version", "revision", "created_at", "parts", "tables", "missing"}
@@ -59,7 +60,7 @@ def is_blob_part(name: str) -> bool:
 
 def dump_manifest(manifest: Manifest) -> bytes:
     """As it is stored."""
-    body = {"format": FORMAT, **asdict(manifest)}
+    body = {"format": FORMATS[manifest.kind], **asdict(manifest)}
     body["tables"] = {
         name: {"rows": content.rows, "digest": f"{content.digest:064x}"}
         for name, content in manifest.tables.items()
@@ -75,7 +76,7 @@ def load_manifest(data: bytes, kind: str) -> Manifest:
         raise refused("its manifest is no text") from None
     if not isinstance(body, dict) or not isinstance(body.get("format"), int):
         raise refused("its manifest cannot be read")
-    if body["format"] > FORMAT:
+    if body["format"] > FORMATS[kind]:
         raise refused(f"its format {body['format']} is newer than this version of Kosmos knows")
     if set(body) != _FIELDS:
         raise refused(f"its manifest lacks or has unknown fields: {sorted(set(body) ^ _FIELDS)[:5]}")
@@ -104,7 +105,7 @@ def _load_parts(given: Any) -> dict[str, Part]:
         raise refused("its manifest lists no parts")
     parts: dict[str, Part] = {}
     for name, part in given.items():
-        known = name in (BLOBS, *SECRETS) or _TABLE.fullmatch(name)
+        known = name in (BLOBS, CHECKPOINTS, *SECRETS) or _TABLE.fullmatch(name)
         if not known or not isinstance(part, dict) or set(part) != {"bytes", "sha256"}:
             raise refused(f"its manifest lists the unknown part {name[:60]!r}")
         if not is_size(part["bytes"]) or not _is_sha256(part["sha256"]):

@@ -20,6 +20,7 @@ from kosmos.archive.tables import (
     set_counters,
     write_rows,
 )
+from kosmos.archive.waiting import move_waiting
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.db.migrate import HEAD
@@ -37,6 +38,7 @@ class Moved:
     index: Rebuilt | None
     before: Verification
     after: Verification
+    waiting: int = 0  # runs that go on once they get their word
 
 
 async def prove_source(source: Workbench, step: Step = say_nothing) -> Verification:
@@ -67,14 +69,22 @@ async def move_rows(
     return moved
 
 
-async def finish_move(
-    target: Workbench, before: Verification, moved: dict[str, Content], *, index: bool, step: Step
-) -> Moved:
-    """The index where it is another one, and the proof."""
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """What was moved out of: the source, its proof, and its rows by table."""
+
+    source: Workbench
+    proof: Verification
+    rows: dict[str, Content]
+
+
+async def finish_move(target: Workbench, left: Departure, *, index: bool, step: Step) -> Moved:
+    """Runs that wait, the index where it is another one, and the proof."""
+    waiting = await move_waiting(left.source, target)
     rebuilt = await rebuild_indexes(target, step) if index else None
     after = await verify_all(target, step)
-    counts = {name: content.rows for name, content in moved.items()}
-    return Moved(counts, counts.get("blob", 0), rebuilt, before, after)
+    counts = {name: content.rows for name, content in left.rows.items()}
+    return Moved(counts, counts.get("blob", 0), rebuilt, left.proof, after, waiting)
 
 
 async def _move_tables(conn: AsyncConnection, target: AsyncConnection, step: Step) -> dict[str, Content]:

@@ -24,6 +24,7 @@ from kosmos.archive.tables import (
     set_counters,
     write_rows,
 )
+from kosmos.archive.waiting import unpack_waiting
 from kosmos.blobs.contract import Blobs
 from kosmos.db import Database
 from kosmos.db.migrate import HEAD, current_revision, known_revisions, migrate
@@ -41,6 +42,7 @@ class Restored:
     blobs: int
     index: Rebuilt
     verified: Verification
+    waiting: int = 0  # runs that go on once they get their word
 
 
 async def check_archive(reader: Reader, step: Step = say_nothing) -> None:
@@ -92,9 +94,10 @@ async def finish(bench: Workbench, reader: Reader, step: Step = say_nothing) -> 
         named = set(await named_blobs(conn))
     await release_blobs(bench, sorted(reader.blobs.keys() - named))
     rebuilt = await rebuild_indexes(bench, step)
+    waiting = await unpack_waiting(bench, reader)
     verified = await verify_all(bench, step)
     rows = sum(content.rows for content in reader.manifest.tables.values())
-    return Restored(rows, len(reader.blobs.keys() & named), rebuilt, verified)
+    return Restored(rows, len(reader.blobs.keys() & named), rebuilt, verified, waiting)
 
 
 def _joined(reader: Reader, sha256: str) -> bytes:

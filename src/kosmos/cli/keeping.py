@@ -206,7 +206,7 @@ def migrate(
 
 async def _move(app: "App", target: "Settings", step: Any) -> "Moved":
     from kosmos.app import open_bench
-    from kosmos.archive.moving import finish_move, move_rows, prove_source
+    from kosmos.archive.moving import Departure, finish_move, move_rows, prove_source
     from kosmos.archive.secrets import read_secrets, write_secrets
 
     before = await prove_source(app.bench, step)
@@ -220,7 +220,7 @@ async def _move(app: "App", target: "Settings", step: Any) -> "Moved":
 
     async with open_bench(target, fill=fill) as bench:
         index = target.index != app.settings.index
-        return await finish_move(bench, before, moved, index=index, step=step)
+        return await finish_move(bench, Departure(app.bench, before, moved), index=index, step=step)
 
 
 def _show_moved(moved: "Moved") -> None:

@@ -5,12 +5,11 @@ that are missing, rows without vectors, ties in order of pk, counting terms.
 """
 
 import asyncio
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from kosmos.errors import NotFound
+from kosmos.errors import EngineUnavailable, NotFound
 from kosmos.store.checks import (
     check_dense,
     check_dimension,
@@ -30,6 +29,7 @@ from kosmos.telemetry.routes import watched_route
 
 BATCH = 200  # rows in one request: those with long texts must stay below the limit of gRPC
 _NEXT = "__next"
+T = TypeVar("T")
 
 
 class MilvusStore:
@@ -39,9 +39,8 @@ class MilvusStore:
         self._lite = "://" not in uri
         self._layouts: dict[str, Layout] = {}
         # Another process may have changed a collection: what is known is forgotten when something fails.
-        self._connection = Connection(uri, token, database, on_failure=self._layouts.clear)
+        self._connection = Connection(uri, token, database, forget=self._layouts.clear)
         self._index_type = "FLAT" if self._lite else index_type
-        self._lock = threading.RLock()
 
     async def ensure(self, collection: str, dense: Mapping[str, int] | None = None) -> None:
         """Make the collection and its dense routes (name -> dimension) unless they are there."""
@@ -73,28 +72,34 @@ class MilvusStore:
 
     async def get(self, collection: str, pks: Sequence[str], *, vectors: bool = False) -> dict[str, IndexRow]:
         """The rows of these pks that there are."""
-        return await asyncio.to_thread(self._get, check_name(collection), pks, vectors)
+        return await asyncio.to_thread(self._read, self._get, check_name(collection), pks, vectors)
 
     async def query(self, collection: str, where: Filter, *, limit: int, after: str = "") -> list[IndexRow]:
         """Rows that match, by pk, without their vectors; `after` goes on behind a pk."""
-        return await asyncio.to_thread(self._page, check_name(collection), where, limit, after, False)
+        return await asyncio.to_thread(
+            self._read, self._page, check_name(collection), where, limit, after, False
+        )
 
     async def scan(
         self, collection: str, *, after: str = "", limit: int = 1000, vectors: bool = True
     ) -> list[IndexRow]:
         """Rows by pk, for export and rebuilding."""
-        return await asyncio.to_thread(self._page, check_name(collection), None, limit, after, vectors)
+        return await asyncio.to_thread(
+            self._read, self._page, check_name(collection), None, limit, after, vectors
+        )
 
     async def count(self, collection: str, where: Filter | None = None) -> int:
         """How many rows there are, or match."""
-        return await asyncio.to_thread(self._count, check_name(collection), where)
+        return await asyncio.to_thread(self._read, self._count, check_name(collection), where)
 
     async def search(
         self, collection: str, route: str, query: Query, *, k: int, where: Filter | None = None
     ) -> list[Found]:
         """The k best rows of a route by inner product; scores of zero or less dropped, ties broken by pk."""
         with watched_route(route):
-            return await asyncio.to_thread(self._search, check_name(collection), route, query, k, where)
+            return await asyncio.to_thread(
+                self._read, self._search, check_name(collection), route, query, k, where
+            )
 
     async def search_many(
         self, collection: str, queries: Mapping[str, Query], *, k: int, where: Filter | None = None
@@ -107,11 +112,11 @@ class MilvusStore:
 
     async def term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows each of the terms occurs."""
-        return await asyncio.to_thread(self._term_counts, check_name(collection), route, terms)
+        return await asyncio.to_thread(self._read, self._term_counts, check_name(collection), route, terms)
 
     async def stats(self, collection: str) -> Stats:
         """How full the collection is; Milvus does not tell its bytes."""
-        return await asyncio.to_thread(self._stats, check_name(collection))
+        return await asyncio.to_thread(self._read, self._stats, check_name(collection))
 
     async def optimize(self, collection: str) -> None:
         """Let Milvus write what it holds in memory and compact it."""
@@ -129,20 +134,36 @@ class MilvusStore:
         """The routes of a collection; None if it is not there."""
         known = self._layouts.get(collection)
         if known is None:
-            self._recover(client, collection)
-            if not client.has_collection(collection):
+            if not client.has_collection(collection) and not self._recover(collection):
                 return None
             known = self._layouts[collection] = read_layout(client, collection)
             client.load_collection(collection)
         return known
 
-    def _recover(self, client: Any, collection: str) -> None:
-        """A rebuilt collection that was to take the place of another when somebody died."""
-        if client.has_collection(collection + _NEXT):
+    def _recover(self, collection: str) -> bool:
+        """A rebuilt collection takes the place of another now, or was to when somebody died."""
+        with self._connection.write() as client:
             if client.has_collection(collection):
-                client.drop_collection(collection + _NEXT)
-            else:
-                client.rename_collection(collection + _NEXT, collection)
+                return True
+            if not client.has_collection(collection + _NEXT):
+                return False
+            client.rename_collection(collection + _NEXT, collection)
+            return True
+
+    def _read(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Read beside a writer; what fails because a collection is being written anew is tried again."""
+        try:
+            return work(*arguments)
+        except EngineUnavailable:
+            if not self._lite:
+                raise
+        with self._connection.write():
+            return work(*arguments)
+
+    def _look(self, client: Any, collection: str) -> Layout | None:
+        """The routes as they are now, whatever was known of them."""
+        self._layouts.pop(collection, None)
+        return self._layout(client, collection)
 
     def _require(self, client: Any, collection: str) -> Layout:
         layout = self._layout(client, collection)
@@ -152,7 +173,7 @@ class MilvusStore:
 
     def _ensure(self, collection: str, dense: Mapping[str, int], sparse: Sequence[str]) -> Layout:
         """Milvus cannot add vector columns: a collection that needs more of them is written anew."""
-        with self._connection.use() as client, self._lock:
+        with self._connection.write() as client:
             layout = self._layout(client, collection)
             for route, dimension in dense.items():
                 check_dimension(route, layout.dense.get(route) if layout else None, dimension)
@@ -179,7 +200,7 @@ class MilvusStore:
         self._layouts.pop(collection, None)
 
     def _drop(self, collection: str) -> None:
-        with self._connection.use() as client:
+        with self._connection.write() as client:
             self._layouts.pop(collection, None)
             for name in (collection + _NEXT, collection):
                 if client.has_collection(name):
@@ -187,11 +208,11 @@ class MilvusStore:
 
     def _collections(self) -> list[str]:
         with self._connection.use() as client:
-            return sorted(name.removesuffix(_NEXT) for name in client.list_collections())
+            return sorted({name.removesuffix(_NEXT) for name in client.list_collections()})
 
     def _upsert(self, collection: str, rows: Sequence[IndexRow]) -> None:
         sparse = sorted({route for row in rows for route in row.sparse})
-        with self._connection.use() as client:
+        with self._connection.write() as client:
             known = self._layout(client, collection)
             checked = check_rows(rows, known.dense if known else {})
             layout = self._ensure(collection, {}, sparse)
@@ -203,7 +224,7 @@ class MilvusStore:
             client.upsert(collection, [to_entity(row, layout.dense, layout.sparse) for row in part])
 
     def _fill(self, collection: str, vectors: Mapping[str, Mapping[str, Dense]]) -> int:
-        with self._connection.use() as client:
+        with self._connection.write() as client:
             layout = self._require(client, collection)
             checked = {
                 pk: {route: check_dense(route, vector, layout.dense) for route, vector in routes.items()}
@@ -215,7 +236,7 @@ class MilvusStore:
             return len(rows)
 
     def _empty(self, collection: str, route: str) -> int:
-        with self._connection.use() as client, self._lock:
+        with self._connection.write() as client:
             layout = self._require(client, collection)
             if route not in layout.dense:
                 return 0
@@ -224,7 +245,7 @@ class MilvusStore:
             return filled
 
     def _delete(self, collection: str, where: Filter) -> int:
-        with self._connection.use() as client:
+        with self._connection.write() as client:
             if self._layout(client, collection) is None:
                 return 0
             pages = read_pages(client, collection, to_expression(where), ["pk"])
@@ -244,7 +265,7 @@ class MilvusStore:
         self, collection: str, where: Filter | None, limit: int, after: str, vectors: bool
     ) -> list[IndexRow]:
         with self._connection.use() as client:
-            layout = self._layout(client, collection)
+            layout = self._look(client, collection) if vectors else self._layout(client, collection)
             if layout is None or limit < 1:
                 return []
             behind = (Range("pk", low=after),) if after else ()
@@ -267,6 +288,8 @@ class MilvusStore:
     def _search(self, collection: str, route: str, query: Query, k: int, where: Filter | None) -> list[Found]:
         with self._connection.use() as client:
             layout = self._layout(client, collection)
+            if layout is not None and not layout.suits(route, query):
+                layout = self._look(client, collection)  # another process may have given it this route
             if layout is None:
                 return []
             asked = Asked(route, query, to_expression(where) if where else "", self._index_type)
@@ -288,7 +311,7 @@ class MilvusStore:
 
     def _stats(self, collection: str) -> Stats:
         with self._connection.use() as client:
-            layout = self._layout(client, collection)
+            layout = self._look(client, collection)
             if layout is None:
                 return Stats(0)
             filled = {
@@ -298,7 +321,9 @@ class MilvusStore:
             return Stats(count_rows(client, collection, ""), filled, dict(layout.dense))
 
     def _optimize(self, collection: str) -> None:
-        with self._connection.use() as client:
+        with self._connection.write() as client:
             self._require(client, collection)
+            if client.has_collection(collection + _NEXT):  # somebody died while writing it
+                client.drop_collection(collection + _NEXT)
             client.flush(collection)
             client.compact(collection)

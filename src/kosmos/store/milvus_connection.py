@@ -3,25 +3,28 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from kosmos.errors import ConfigError, EngineUnavailable
+from kosmos.store import milvus_lite
 
 SECONDS = 30.0
 
 
 class Connection:
-    """One client of pymilvus; a file is Milvus Lite."""
+    """One client of pymilvus; a file is Milvus Lite, opened here or by another process."""
 
-    def __init__(self, uri: str, token: str, database: str, *, on_failure: Callable[[], None]) -> None:
+    def __init__(self, uri: str, token: str, database: str, *, forget: Callable[[], None]) -> None:
         self._uri = uri
         self._token = token
         self._database = database
-        self._on_failure = on_failure
+        self._forget = forget
         self._lock = threading.Lock()
         self._client: Any = None
+        self._file: milvus_lite.LiteFile | None = None
+        self._writing = threading.RLock()
+        self._depth = 0
 
     @contextmanager
     def use(self) -> Iterator[Any]:
@@ -39,11 +42,24 @@ class Connection:
                     self._client = self._open(MilvusClient)
             yield self._client
         except MilvusException as error:
-            self._on_failure()
+            self._forget()
             raise EngineUnavailable(
                 f"Milvus at {self._uri} cannot do this: {error.message}.",
-                remedy="Check that it runs and is reachable; Milvus Lite lets only one process in.",
+                remedy="Check that it runs and is reachable.",
             ) from error
+
+    @contextmanager
+    def write(self) -> Iterator[Any]:
+        """The client, for one writer at a time: of this process, and with Milvus Lite of all of them."""
+        with self.use() as client, self._writing, ExitStack() as stack:
+            if self._file is not None and self._depth == 0:
+                stack.enter_context(milvus_lite.writing(self._uri))
+                self._forget()  # others may have written meanwhile
+            self._depth += 1
+            try:
+                yield client
+            finally:
+                self._depth -= 1
 
     def close(self) -> None:
         """Close it, if it was opened."""
@@ -51,11 +67,15 @@ class Connection:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+            if self._file is not None:
+                milvus_lite.leave(self._file)
+                self._file = None
 
     def _open(self, make: Any) -> Any:
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs what it raises as well
         if "://" in self._uri:
             return make(self._uri, token=self._token, db_name=self._database, timeout=SECONDS)
         logging.getLogger("grpc._server").setLevel(logging.CRITICAL)  # calls that Milvus Lite lacks
-        Path(self._uri).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return make(self._uri)
+        if self._file is None:
+            self._file = milvus_lite.enter(self._uri)
+        return make(self._file.address)

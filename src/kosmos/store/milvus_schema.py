@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kosmos.store.contract import Query
 from kosmos.store.milvus_rows import (
     FLAGS,
     LINKS,
@@ -43,6 +44,12 @@ class Layout:
     def routes(self) -> frozenset[str]:
         """The names of all routes."""
         return frozenset({*self.dense, *self.sparse})
+
+    def suits(self, route: str, query: Query) -> bool:
+        """Whether a query on a route makes sense."""
+        if isinstance(query, Mapping):
+            return route in self.sparse
+        return self.dense.get(route) == len(query)
 
     @property
     def columns(self) -> list[str]:

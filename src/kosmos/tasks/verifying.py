@@ -1,7 +1,7 @@
 """Proving what is stored: that every text is whole, its chunks are the text, and the index says the same.
 
-`CHECKS` lists what is looked at in each document; whoever stores something more that refers to lines, such
-as answers with citations, adds a check of it there.
+`CHECKS` lists what is looked at in each document. Answers that cite documents are proved by
+`verifying_answers`.
 """
 
 import asyncio
@@ -73,6 +73,7 @@ class Fault:
 class Verification:
     """What was looked at: `verified` of `documents` are without fault; `waiting` have no text yet.
 
+    `citations` of stored answers were looked at, `gone` more cite what was removed or replaced since.
     `next` names the last document when there are more.
     """
 
@@ -81,6 +82,8 @@ class Verification:
     waiting: int = 0
     faults: tuple[Fault, ...] = field(default=())
     next: str | None = None
+    citations: int = 0
+    gone: int = 0
 
     def __add__(self, other: "Verification") -> "Verification":
         return Verification(
@@ -89,6 +92,8 @@ class Verification:
             self.waiting + other.waiting,
             (*self.faults, *other.faults),
             other.next,
+            self.citations + other.citations,
+            self.gone + other.gone,
         )
 
 

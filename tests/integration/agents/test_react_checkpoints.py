@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 
 from kosmos.agents.react.checkpoints import Checkpoints
@@ -98,5 +100,40 @@ async def test_strangers_are_not_brought_to_life() -> None:
         assert not isinstance(serde.loads_typed(serde.dumps_typed(Stranger())), Stranger)
         plan = ExecutionPlan(reasoning="r", action=PlanAction.RETRIEVE)
         assert serde.loads_typed(serde.dumps_typed(plan)) == plan
+    finally:
+        await checkpoints.close()
+
+
+async def test_a_run_that_waits_goes_on_from_another_engine(database_url: str, tmp_path: Path) -> None:
+    """What one engine keeps of it becomes bytes, and the other one goes on from those."""
+    ran: list[str] = []
+    here, there = Checkpoints(f"sqlite:///{tmp_path}/here.db"), Checkpoints(database_url)
+    back = Checkpoints(f"sqlite:///{tmp_path}/back.db")
+    try:
+        run = ReactRun(kit(ran), infer, "run", await here.saver())
+        async for _ in run.begin("Restart it."):
+            pass
+        for source, target in ((here, there), (there, back)):
+            kept = await source.pack("run")
+            assert kept is not None
+            await target.unpack("run", *kept)
+            await source.forget("run")
+            assert await source.pack("run") is None
+        run = ReactRun(kit(ran), infer, "run", await back.saver())
+        async for _ in run.go_on({"approved": True, "approval_id": "a"}):
+            pass
+        assert ran == ["restart"]
+    finally:
+        for one in (here, there, back):
+            await one.close()
+
+
+@pytest.mark.parametrize(("kind", "data"), [("pickle", b"x"), ("json", b"[]"), ("msgpack", b"\x90")])
+async def test_bytes_that_are_no_checkpoint_are_refused(kind: str, data: bytes) -> None:
+    checkpoints = Checkpoints()
+    try:
+        with pytest.raises(ValueError):
+            await checkpoints.unpack("run", kind, data)
+        assert await checkpoints.pack("run") is None
     finally:
         await checkpoints.close()

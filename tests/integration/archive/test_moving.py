@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from moto.server import ThreadedMotoServer
 
 from kosmos.app import App, open_bench
-from kosmos.archive.moving import Moved, finish_move, move_rows, prove_source
+from kosmos.archive.moving import Departure, Moved, finish_move, move_rows, prove_source
 from kosmos.archive.progress import say_nothing
 from kosmos.archive.proof import verify_all
 from kosmos.archive.secrets import read_secrets, write_secrets
@@ -57,7 +57,7 @@ async def move(app: App, target: Settings) -> Moved:
 
     async with open_bench(target, fill=fill) as bench:
         index = target.index != app.settings.index
-        return await finish_move(bench, before, moved, index=index, step=say_nothing)
+        return await finish_move(bench, Departure(app.bench, before, moved), index=index, step=say_nothing)
 
 
 async def test_there_and_back(tmp_path: Path, postgres_url: str, bucket: str) -> None:

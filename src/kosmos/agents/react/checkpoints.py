@@ -10,6 +10,7 @@ from kosmos.agents.react.graph import missing_extra
 from kosmos.errors import ConfigError
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 _OWN = (
@@ -23,6 +24,12 @@ _OWN = (
     schemas.EvaluatedStatus,
     schemas.NextStep,
 )
+
+_KIND = "msgpack"  # the one form that is read back: others could make objects of any class
+
+
+def _config(run_id: str) -> "RunnableConfig":
+    return {"configurable": {"thread_id": run_id, "checkpoint_ns": ""}}
 
 
 class Checkpoints:
@@ -76,6 +83,31 @@ class Checkpoints:
         saver = AsyncPostgresSaver(pool, serde=serde)
         await saver.setup()
         return saver
+
+    async def pack(self, run_id: str) -> tuple[str, bytes] | None:
+        """The last checkpoint of a run as bytes that `unpack` takes on any engine; None if there is none."""
+        saver = await self.saver()
+        found = await saver.aget_tuple(_config(run_id))
+        if found is None:
+            return None
+        writes = [list(write) for write in found.pending_writes or ()]
+        return saver.serde.dumps_typed([found.checkpoint, found.metadata, writes])
+
+    async def unpack(self, run_id: str, kind: str, data: bytes) -> None:
+        """Let a run go on from such bytes; ValueError if they are none."""
+        saver = await self.saver()
+        if kind != _KIND:
+            raise ValueError(kind)
+        try:
+            checkpoint, metadata, writes = saver.serde.loads_typed((kind, data))
+            versions = checkpoint["channel_versions"]
+            placed = await saver.aput(_config(run_id), checkpoint, metadata, versions)
+            for task in dict.fromkeys(write[0] for write in writes):
+                await saver.aput_writes(
+                    placed, [(one, value) for to, one, value in writes if to == task], task
+                )
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(str(error)) from error
 
     async def forget(self, run_id: str) -> None:
         """Remove what is kept of a run of the graph that has ended."""
