@@ -194,14 +194,15 @@ class RunHall:
         every = [event for run_id in sessions for event in batch[run_id]]
         async with db.brief() as conn:
             await table.insert_events(conn, every, sessions)
-        for run_id in sessions:
-            self._show(run_id)
+        self._show(*sessions)
 
-    def _show(self, run_id: str) -> None:
-        if under := self._runs.get(run_id):
-            under.live.publish(under.going)
-            under.going = []
-        self._bell.ring(*map(topics.run, sessions))  # after the commit, once for all of them
+    def _show(self, *run_ids: str) -> None:
+        """Let those who follow these runs see what is stored now."""
+        for run_id in run_ids:
+            if under := self._runs.get(run_id):
+                under.live.publish(under.going)
+                under.going = []
+        self._bell.ring(*map(topics.run, run_ids))  # after the commit, once for all of them
 
     async def _beat_on(self, db: Database, clock: Clock) -> None:
         """Say from time to time that these runs live, and hear whether somebody wants to stop one."""
