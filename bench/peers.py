@@ -210,7 +210,7 @@ def run(options: argparse.Namespace, work: Path) -> tuple[dict[str, Result], Fie
         sys.exit("None of the questions is answered by a page of that folder.")
     copy_pages(options.pages, field.docs, pages)
     os.environ.update(ALIKE)
-    names = [FLOOR, OURS, *(PEERS if options.python else ())]
+    names = [FLOOR, *(PEERS if options.python else ()), OURS]
     if not options.python:
         field = Field(work, sys.executable, weights, pages, field.questions)
         print("The peers are not measured: name the Python of their virtualenv with --python. To make it:")

@@ -54,7 +54,7 @@ def note_links(made: Sequence[Chunk], tree: MarkdownTree, text: str, *, kinds: K
             at += 1
         own = []
         while at < len(links) and links[at].line <= chunk.end_line:
-            own.append(shown_values(_note(links[at], by_line), kinds))
+            own.append(_note(links[at], by_line, kinds))
             at += 1
         at -= len([note for note in own if note["line"] == chunk.end_line])  # two chunks may share a line
         noted.append(_with(chunk, {LINKS: own[:MAX_LINKS]}) if own else chunk)
@@ -111,10 +111,13 @@ def _related(
     return sorted(found.values(), key=lambda link: order.index(str(link["relation"])))
 
 
-def _note(link: Link, relations: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
+def _note(link: Link, relations: Sequence[tuple[int, int, str]], kinds: Kinds) -> dict[str, Any]:
     relation = next((name for start, end, name in relations if start <= link.line <= end), "mention")
-    note = {"line": link.line, "url": link.target[:2000], "text": link.text[:200], "relation": relation}
-    return {**note, "kind": link.kind.value, "shortcode": link.shortcode} if link.shortcode else note
+    shown = shown_values({"url": link.target[:2000], "text": link.text[:200]}, kinds)
+    note = {"line": link.line, **shown, "relation": relation}
+    if not link.shortcode:
+        return note
+    return {**note, "kind": link.kind.value, "shortcode": shown_values(link.shortcode, kinds)}
 
 
 def _link(note: Mapping[str, Any]) -> Link:

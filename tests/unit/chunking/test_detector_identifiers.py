@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kosmos.chunking.detectors import scan
 from kosmos.chunking.detectors.identifiers import find_identifiers
 from kosmos.chunking.redaction import apply_redactions
 
@@ -246,3 +247,26 @@ def test_of_ten_last_digits_one_makes_a_card(body: str) -> None:
     cards = [digit for digit in "0123456789" if ("bank_card", body + digit) in _hidden(f"x {body + digit} y")]
     ids = [digit for digit in "0123456789" if ("id_card", body + digit) in _hidden(f"x {body + digit} y")]
     assert len(cards) == 1 or (not cards and len(ids) == 1)
+
+
+_PARTS = [part.replace("»", "").replace("«", "") for parts in FOUND.values() for part in parts]
+
+
+@given(st.lists(st.sampled_from([*_PARTS, *"a 1-:=_", "sk-", "SG.", "bearer ", "token", "密码"]), max_size=6))
+@PROPERTY
+def test_short_texts_are_read_as_long_ones_are(parts: list[str]) -> None:
+    text = "".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "_SHORT", -1)  # no text is short
+        expected = find_identifiers(text)
+    assert find_identifiers(text) == expected
+
+
+@pytest.mark.parametrize("text", [*_PARTS, "Authorization: Bearer 0aZ9x8Yq7Lk3mN2bVc5D"])
+def test_every_form_is_found_however_short_its_text(text: str) -> None:
+    found = find_identifiers(text)
+    moved = find_identifiers("\n" * 1_001 + text)
+    assert [(item.kind, item.start_column, item.end_column) for item in moved] == [
+        (item.kind, item.start_column, item.end_column) for item in found
+    ]
+    assert found

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kosmos.chunking.detectors.entropy import looks_like_password, looks_random
-from kosmos.chunking.detectors.scan import Scan, Span
+from kosmos.chunking.detectors.scan import Scan, Span, any_of, may_hold
 from kosmos.domain.redactions import RedactionKind
 
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "密码", "密碼", "口令")
@@ -20,6 +20,7 @@ _KEYS = (
     "accesskey",
 )
 _MORE_KEYS = ("accountkey", "credential", "密钥", "秘钥", "金鑰", "令牌", "凭证", "授权码")
+_ANY = any_of([*_PASSWORDS, *_KEYS, *_MORE_KEYS])
 _AFTER = re.compile(
     r"(?:[ _-]?(?:access|shared|encryption|signing|api))?(?:[ _-]?(?:key|token|hash|value|code))?"
     r"[\"'`*_)\]]{0,3} {0,3}(?P<sign>:=|=>|->|[:=]|是|为|為|(?<= )is |(?<= )was | )[ \t]{0,4}[*_]{0,2}"
@@ -31,6 +32,8 @@ _TRAILING = ".,;:!?\"'`*_|"
 
 def find_assigned(scan: Scan) -> Iterator[Span]:
     """Values after a word that announces a secret, where they look like one."""
+    if not may_hold(scan.lower, _ANY):
+        return
     for word in _PASSWORDS:
         yield from _find_after(scan, word, RedactionKind.PASSWORD)
     for word in (*_KEYS, *_MORE_KEYS):

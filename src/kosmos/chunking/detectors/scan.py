@@ -1,7 +1,7 @@
 """A text made ready for the detectors: full-width signs folded one for one, so that positions stay true."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from kosmos.domain.redactions import RedactionKind
@@ -15,6 +15,9 @@ _PUNCTUATION = tuple((sign, chr(ord(sign) - 0xFEE0)) for sign in "：（）＝�
 _SPACES = tuple((sign, " ") for sign in "\u3000\u00a0\u2002\u2003\u2009\u202f")
 # At least seven digits with at most three separators between two of them; possessive, hence linear.
 _RUN = re.compile(r"[0-9](?:[ .()/-]{0,3}+[0-9]){6,}+")
+
+# Below so many characters one pass for all words is cheaper than one for each.
+_SHORT = 1_000
 
 _THING = re.compile(
     r"storage|memory|bytes|\bsize|capacity|quota|amount|total|count|usage|timestamp|duration|offset|\b[ug]id\b|version"
@@ -61,6 +64,19 @@ def scan_text(text: str) -> Scan:
     """Fold a text and find its runs of digits."""
     folded = text if text.isascii() else _fold(text)
     return Scan(folded, _lower(folded), tuple(match.span() for match in _RUN.finditer(folded)))
+
+
+def any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that finds whichever of these words comes first."""
+    return re.compile("|".join(map(re.escape, words)))
+
+
+def may_hold(text: str, words: re.Pattern[str]) -> bool:
+    """Whether it is worth looking for each of some words: not in a short text that has none of them.
+
+    Titles, links and values are short, and there are many more of them than texts.
+    """
+    return len(text) > _SHORT or words.search(text) is not None
 
 
 def match_runs(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kosmos.chunking.detectors.entropy import is_mixed, is_placeholder, looks_random
-from kosmos.chunking.detectors.scan import Scan, Span
+from kosmos.chunking.detectors.scan import Scan, Span, any_of, may_hold
 from kosmos.domain.redactions import RedactionKind
 
 _END = r"(?![0-9A-Za-z_])"
@@ -44,6 +44,9 @@ _ISSUED = tuple(
         ),
     )
 )
+_BEGINNINGS = any_of([*(beginning for beginning, _, _ in _ISSUED), "sk-"])
+_SCHEMES = ("bearer", "authorization: basic", "authorization: token")
+_ANY_SCHEME = any_of(_SCHEMES)
 _WORD = re.compile(r"[0-9A-Za-z_-]")
 _SK = re.compile(r"[0-9A-Za-z_-]{20,255}+")
 _BOT = re.compile(r"(?<![0-9A-Za-z_])[0-9]{8,10}:AA[0-9A-Za-z_-]{33}" + _END)
@@ -63,16 +66,21 @@ _HEADER = re.compile(r" {1,3}([0-9A-Za-z._~+/-]{12,4000}+=*+)")
 def find_tokens(scan: Scan) -> Iterator[Span]:
     """Everything that opens a door by itself."""
     yield from _find_private_keys(scan)
+    if may_hold(scan.text, _BEGINNINGS):
+        yield from _find_issued(scan)
+    if ":AA" in scan.text:
+        for match in _BOT.finditer(scan.text):
+            yield Span(match.start(), match.end(), RedactionKind.TOKEN, "Telegram bot token")
+    yield from _find_logins(scan)
+
+
+def _find_issued(scan: Scan) -> Iterator[Span]:
     for beginning, rest, reason in _ISSUED:
         for start, match in _find_begun(scan.text, beginning, rest):
             yield Span(start, match.end(), RedactionKind.TOKEN, reason)
     for start, match in _find_begun(scan.text, "sk-", _SK):
         if is_mixed(match.group()) and not is_placeholder(match.group()):
             yield Span(start, match.end(), RedactionKind.TOKEN, "API key")
-    if ":AA" in scan.text:
-        for match in _BOT.finditer(scan.text):
-            yield Span(match.start(), match.end(), RedactionKind.TOKEN, "Telegram bot token")
-    yield from _find_logins(scan)
 
 
 def _find_begun(text: str, beginning: str, rest: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -90,7 +98,7 @@ def _find_logins(scan: Scan) -> Iterator[Span]:
     for match in _LOGIN.finditer(scan.text):
         if not is_placeholder(match[2]):
             yield Span(match.start(2), match.end(2), RedactionKind.PASSWORD, "password in a URL")
-    for scheme in ("bearer", "authorization: basic", "authorization: token"):
+    for scheme in _SCHEMES if may_hold(scan.lower, _ANY_SCHEME) else ():
         for _, match in _find_begun(scan.lower, scheme, _HEADER):
             start, end = match.span(1)
             if looks_random(scan.text[start:end]):
