@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from peers_floor import System
 from peers_meter import Encoder, Meter, cpu_seconds
-from peers_systems import SYSTEMS, System
+from peers_systems import SYSTEMS
 
 WARM = 3
 
