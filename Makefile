@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check bench chaos load serve lock format clean
+.PHONY: setup demo test check bench chaos fuzz load serve lock format clean
 
 setup: $(READY)
 
@@ -43,6 +43,12 @@ chaos: $(READY)
 
 load: $(READY)
 	@$(BIN)/python scripts/load.py
+
+# More than 100,000 cases; some fifteen minutes of one core.
+fuzz: $(READY)
+	@$(BIN)/python scripts/fuzz_api.py
+	@$(BIN)/python scripts/fuzz_api.py --cases 2000 --seed 2 --sockets
+	@$(BIN)/python scripts/fuzz_inputs.py
 
 serve: $(READY)
 	$(BIN)/kosmos serve

@@ -182,8 +182,8 @@ def _grep(case: tuple[str, bool, bool, int]) -> str:
 
 SAME = "LocalStore finds what the filter says; SQL and Milvus compile, and hold no value"
 FUZZERS = (
-    Fuzzer("filters", SAME, 8000, _filters, _filter),
-    Fuzzer("conditions of a search", "a filter, or InvalidInput", 6000, _wanted, _conditions),
-    Fuzzer("queries", "terms with ids, or InvalidInput", 6000, lambda: texts(200), _query),
-    Fuzzer("patterns", "lines that stand there, or InvalidInput", 5000, _patterns, _grep),
+    Fuzzer("filters", SAME, 4000, _filters, _filter),
+    Fuzzer("conditions of a search", "a filter, or InvalidInput", 3000, _wanted, _conditions),
+    Fuzzer("queries", "terms with ids, or InvalidInput", 3000, lambda: texts(200), _query),
+    Fuzzer("patterns", "lines that stand there, or InvalidInput", 2500, _patterns, _grep),
 )

@@ -252,19 +252,19 @@ def _setting(case: tuple[Any, Any]) -> str:
 
 READS = "read, or passed over; never an exception"
 FUZZERS = (
-    Fuzzer("robots.txt", READS, 5000, lambda: damaged([ROBOTS], WORDS), _robots),
-    Fuzzer("sitemaps", "addresses, or FetchFailed", 5000, lambda: damaged([SITEMAP, INDEX], WORDS), _sitemap),
-    Fuzzer("markup of pages", READS, 4000, lambda: damaged([PAGE], WORDS), _markup),
-    Fuzzer("addresses", "canonical once is canonical twice", 5000, _urls, _url),
-    Fuzzer("backup archives", "whole, or refused", 800, lambda: st.integers(0, 2**48), _archive_file),
-    Fuzzer("rows of archives", "a row, or refused", 3000, _rows, _row),
-    Fuzzer("forms with files", "any pieces give the same parts, or InvalidInput", 5000, _forms, _form),
+    Fuzzer("robots.txt", READS, 2500, lambda: damaged([ROBOTS], WORDS), _robots),
+    Fuzzer("sitemaps", "addresses, or FetchFailed", 2500, lambda: damaged([SITEMAP, INDEX], WORDS), _sitemap),
+    Fuzzer("markup of pages", READS, 2000, lambda: damaged([PAGE], WORDS), _markup),
+    Fuzzer("addresses", "canonical once is canonical twice", 2500, _urls, _url),
+    Fuzzer("backup archives", "whole, or refused", 400, lambda: st.integers(0, 2**48), _archive_file),
+    Fuzzer("rows of archives", "a row, or refused", 1500, _rows, _row),
+    Fuzzer("forms with files", "any pieces give the same parts, or InvalidInput", 2500, _forms, _form),
     Fuzzer(
         "files of agents",
         "written and read again it is the same",
-        3000,
+        1500,
         lambda: damaged([AGENT], YAML),
         _agent,
     ),
-    Fuzzer("settings of spaces", "read, or InvalidInput", 4000, _settings, _setting),
+    Fuzzer("settings of spaces", "read, or InvalidInput", 2000, _settings, _setting),
 )

@@ -70,12 +70,11 @@ class Scene:
         secret |= {value for name, value in self.private.items() if name != "user_id"}
         to_viewer = frozenset(secret | {self.shared[name] for name in OF_THE_PERSON})
         outside = to_viewer | {SHARED, SHARED.lower(), self._victim.name, *self.shared.values()}
-        theirs = furnish(self.served, self._stranger, "Strangerthing")
         own = furnish(self.served, self._owner, OWN)
         return [
             Actor("owner", self._owner, [own, own, own, self.private], outside, own),
             Actor("viewer", self._viewer, [self.shared, self.shared, self.private], to_viewer),
-            Actor("stranger", self._stranger, [self.private, self.shared, theirs], outside, theirs),
+            Actor("stranger", self._stranger, [self.private, self.shared], outside),
             Actor("anonymous", None, [self.private, self.shared], outside),
         ]
 

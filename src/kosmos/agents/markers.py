@@ -15,8 +15,13 @@ _INSIDE = rf"\s*{_NAME}{_NUMBER}(?:\s*[,，、;；\-–~]\s*{_NAME}{_NUMBER})*\s
 _MARKER = re.compile(rf"\[{_INSIDE}\]|【{_INSIDE}】|［{_INSIDE}］", re.IGNORECASE)
 # What may still become one. Letters are those of the names above.
 _BEGUN = re.compile(r"[\[【［][\s\^\d,，、;；\-–~:：#a-z来源出处引用资料]{0,60}", re.IGNORECASE)
-_TARGET = re.compile(r"\([^()\s]{0,2000}\)")
-_TARGET_BEGUN = re.compile(r"\([^()\s]{0,2000}")
+# Where a link would lead that a marker must not be: an address, in brackets or not, perhaps with a title;
+# one target behind another too, or the second would become the first.
+_BLANK = r"[ \t]{0,9}\n?[ \t]{0,9}"
+_PLACE = r"(?:<[^<>\n]{0,2000}>|[^()\s]{1,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?)"
+_TITLE = r"""(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'|\([^()\n]{0,500}\))"""
+_TARGETS = re.compile(rf"(?:\([ \t]{{0,9}}\)|\({_BLANK}{_PLACE}(?:{_BLANK}{_TITLE})?{_BLANK}\))+")
+LONGEST_TARGET = 4000
 _PART = re.compile(r"(\d{1,5})(?:\s*[-–~]\s*\D{0,12}?(\d{1,5}))?")
 _SPECIAL = re.compile(r"[\[【［`]")
 _OPENED = re.compile(r"[\[【［][^\]】］\n]*\Z")
@@ -102,10 +107,11 @@ class MarkerFilter:
         rest = self._held[marker.end() :]
         if not rest and not final:
             return None
-        target = _TARGET.match(rest)
-        if target is None and not final and _TARGET_BEGUN.fullmatch(rest):
+        targets = _TARGETS.match(rest)
+        end = targets.end() if targets else 0
+        if not final and _may_be_target(rest[end:], behind=end > 0):
             return None
-        self._take(marker.end() + (target.end() if target else 0))
+        self._take(marker.end() + end)
         return self._mark(marker[0])
 
     def _take(self, size: int) -> str:
@@ -127,6 +133,13 @@ class MarkerFilter:
         if not self._held[:1].isalnum():
             self._spaces = ""
         return ""
+
+
+def _may_be_target(rest: str, *, behind: bool) -> bool:
+    """Whether what has come so far may still become a target."""
+    if not rest:
+        return behind
+    return rest[0] == "(" and "\n\n" not in rest and len(rest) <= LONGEST_TARGET
 
 
 def _numbers(text: str) -> list[int]:

@@ -2,8 +2,8 @@
 
 import json
 import socket
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 import httpx2
 import pytest
@@ -35,6 +35,8 @@ VALUES: tuple[Any, ...] = (
 )
 
 
+T = TypeVar("T")
+EACH = 4  # odd values at each place
 ODD = ("%00", "%ff%fe", "%ED%A0%80", "%F0%9F%98%80", "a" * 5000, "%2e%2e%2f", "1%0a2", "💥", "-", "%", "%zz")
 
 
@@ -81,11 +83,21 @@ def things(world: World, fuzzer: Person) -> dict[str, str]:
     return furnish(world.served, fuzzer, "Fuzzthing")
 
 
+def _some(values: Iterable[T], at: int, most: int) -> list[T]:
+    """Some of the odd values, others at each place: together all of them stand at many places.
+
+    All values at all places are what `scripts/fuzz_api.py` is for.
+    """
+    found = list(values)
+    return [found[(at * most + step) % len(found)] for step in range(min(most, len(found)))]
+
+
 def _fuzz(person: Person, operation: Operation, things: dict[str, str], fields: list[str]) -> list[str]:
-    """What was not answered as it should: each field with each odd value, the others being right."""
+    """What was not answered as it should: each field with odd values, the others being right."""
     bad = []
-    for name in fields:
-        for value in _odd_values():
+    first = sum(operation.name.encode())
+    for at, name in enumerate(fields, first):
+        for value in _some(_odd_values(), at, EACH):
             body = {**operation.bodies(things)[0], name: value}
             answer = person.call(operation.method, operation.fill(things), body)
             away = operation.name == "add_address" and answer.status_code == 502  # nobody listens there
@@ -97,7 +109,7 @@ def _fuzz(person: Person, operation: Operation, things: dict[str, str], fields: 
 NOT_MINE = ("list_users", "list_evaluations", "metrics")
 
 
-def test_every_field_with_every_odd_value(world: World, fuzzer: Person, things: dict[str, str]) -> None:
+def test_every_field_with_odd_values(world: World, fuzzer: Person, things: dict[str, str]) -> None:
     known = operations(world.served.api)
     bad = [line for item in known for line in _fuzz(fuzzer, item, things, _fields(world, item))]
     assert bad == []
@@ -108,13 +120,15 @@ def test_every_field_with_every_odd_value(world: World, fuzzer: Person, things: 
 
 def _odd_paths(operation: Operation, things: dict[str, str]) -> Iterator[str]:
     """Paths with odd ids, and the right path with odd queries."""
-    for parameter in operation.parameters:
-        yield from (operation.fill({**things, parameter: value}) for value in ODD)
+    first = sum(operation.name.encode())
+    for at, parameter in enumerate(operation.parameters, first):
+        yield from (operation.fill({**things, parameter: value}) for value in _some(ODD, at, EACH))
     path = operation.fill(things)
     path += "&" if "?" in path else "?"
-    for item in operation.schema.get("parameters", []):
+    for at, item in enumerate(operation.schema.get("parameters", []), first):
         if item["in"] == "query":
-            yield from (f"{path}{item['name']}={value}" for value in (*ODD, "", "-1", "1e9", "9" * 30))
+            odd = _some((*ODD, "", "-1", "1e9", "9" * 30), at, EACH)
+            yield from (f"{path}{item['name']}={value}" for value in odd)
 
 
 def test_odd_paths_and_queries(world: World, fuzzer: Person, things: dict[str, str]) -> None:
@@ -136,6 +150,7 @@ def test_odd_paths_and_queries(world: World, fuzzer: Person, things: dict[str, s
         b"NaN",
         b"-Infinity",
         b"\xff\xfe\x00",
+        b'{"query": "\xff", "name": "\xff"}',
         b'{"name": "\xed\xa0\x80"}',
         b'{"name": "a", "name": "b", "nome": 1}',
         b'{"name": "x", "\\ud800": 1}',
@@ -154,7 +169,7 @@ def test_bodies_that_are_no_form(fuzzer: Person, content: bytes) -> None:
     for path in ("/api/v1/spaces", "/api/v1/search", "/api/v1/credentials"):
         answer = fuzzer.http.post(path, content=content, headers={"content-type": "application/json"})
         assert _fine(answer), answer.status_code
-        assert not answer.is_success
+        assert answer.status_code in (413, 422)
 
 
 @pytest.mark.parametrize(

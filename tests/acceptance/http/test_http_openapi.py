@@ -101,3 +101,12 @@ def test_answers_have_the_form_that_is_described(document: dict[str, Any], world
         assert _check(document, described[kind]["schema"], answer.json()) == [], operation.name
         allowed = operation.name not in {*ADMINS, *CONTROLS}
         assert answer.is_success or not allowed, operation.name
+
+
+def test_every_kind_of_answer_is_described(world: World) -> None:
+    known = {operation.name: operation.schema["responses"] for operation in operations(world.served.api)}
+    for name in ("job_events", "all_job_events", "run_events"):
+        assert set(known[name]["200"]["content"]) == {"text/event-stream"}, name
+    assert {"image/png", "application/octet-stream"} <= set(known["get_asset"]["200"]["content"])
+    for name in ("test_credential", "add_address"):  # somebody else may not answer
+        assert "502" in known[name], name

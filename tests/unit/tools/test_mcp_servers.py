@@ -55,6 +55,8 @@ def test_variables_are_expanded_in_env_and_headers_only() -> None:
         {"command": "c", "timeout": 0},
         {"command": "c", "timeout": True},
         {"command": "c", "risk": {"t": "NONE"}},
+        {"command": "c", "cwd": "~nobody-of-that-name/x"},
+        {"command": "c", "workspace_root": "a\x00b"},
         "text",
     ],
 )
@@ -220,3 +222,37 @@ async def test_local_addresses_only_where_the_entry_allows_them() -> None:
         await connection.list_tools()
     assert "127.0.0.1" in refused.value.message
     await connection.close()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"$ref": "#/nowhere"}}},
+        {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}},
+        {"properties": {"a": {"$ref": "#/properties/a"}}},
+        {"$schema": ["x"], "properties": {"a": {}}},
+        {"type": 3},
+    ],
+)
+def test_a_broken_schema_of_a_server_is_told_and_nothing_is_fetched(
+    schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[Any] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda *given, **_: fetched.append(given))
+    tool = make_mcp_tool(Entry("s", "h", command="c"), {"name": "t", "inputSchema": schema}, _never)
+    with pytest.raises(MalformedCall, match="schema of this tool is broken"):
+        tool.check({"a": "x"})
+    assert fetched == []
+
+
+@pytest.mark.parametrize("odd", [3, "text", True, ["x"], 1.5])
+def test_a_definition_of_an_odd_shape_makes_a_tool(odd: Any) -> None:
+    given = {"name": "t", "inputSchema": odd, "annotations": odd, "description": odd}
+    tool = make_mcp_tool(Entry("s", "h", command="c"), given, _never)
+    assert tool.schema["function"]["parameters"] == {"type": "object", "properties": {}}
+    assert tool.check({}) == {}
+
+
+async def _never(_: str, __: Any) -> Any:
+    raise AssertionError("nothing was to be called")
