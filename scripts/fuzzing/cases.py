@@ -9,6 +9,7 @@ from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 from schemathesis.core.result import Ok
 
+from acceptance.http.operations import BODIES, fill_in
 from fuzzing.scene import Actor, Ids, Scene
 
 Case = Any  # schemathesis' own classes are generic in ways that say nothing here
@@ -30,6 +31,7 @@ HOLDS = {
 }
 LONG = frozenset(("all_job_events", "job_events", "run_events"))  # they may go on until the client leaves
 NOBODY = "http://127.0.0.1:9/"  # may be asked, but nobody listens there
+DEEPENED = 0.4  # of the bodies are nearly right
 MODES = list(GenerationMode)
 
 
@@ -60,7 +62,26 @@ def aim(case: Case, actor: Actor, chance: random.Random) -> None:
     if isinstance(case.query, dict):
         case.query = {name: _aimed(name, value, ids, chance) for name, value in case.query.items()}
     if isinstance(case.body, dict):
-        case.body = {name: _aimed(name, value, ids, chance) for name, value in case.body.items()}
+        given = {name: _aimed(name, value, ids, chance) for name, value in case.body.items()}
+        case.body = _deepened(case, given, ids, chance) if chance.random() < DEEPENED else given
+    elif name_of(case.operation) == "upload_documents" and isinstance(case.query, dict):
+        case.query = {
+            **case.query,
+            "filename": chance.choice(("notes.md", "page.html", "证书.txt", "a/b.csv")),
+        }
+
+
+def _deepened(case: Case, given: dict[str, Any], ids: Ids, chance: random.Random) -> dict[str, Any]:
+    """A request that would be taken, but for one field at most: it comes further than wholly made-up ones."""
+    name = name_of(case.operation)
+    valid = chance.choice(BODIES.get(name) or [None])
+    if not isinstance(valid, dict):
+        return given
+    filled = {key: fill_in(value, ids) for key, value in valid.items()}
+    if "name" in filled:
+        filled["name"] = f"{filled['name']} {chance.getrandbits(32):x}"
+    odd = chance.sample(sorted(given), min(len(given), chance.choice((0, 1, 1))))
+    return filled | {key: given[key] for key in odd}
 
 
 def _aimed(name: str, value: Any, ids: Ids, chance: random.Random) -> Any:

@@ -260,27 +260,33 @@ SERVER += ("allow_local", "commands", "risk")
 
 def _configs() -> st.SearchStrategy[Any]:
     one = st.one_of(_likely_server(), _likely_server(), shaped(SERVER), values(1))
-    names = st.sampled_from(["files", "web", "b-1", "a__b", "", "\ud800", "\x00"])
+    names = st.sampled_from(["files", "web", "b-1", "os", "x_y", "a__b", "\ud800"])
     servers = st.dictionaries(names, one, max_size=2)
     return st.one_of(*[servers.map(lambda item: {"mcpServers": item})] * 4, values(2))
 
 
 def _likely_server() -> st.SearchStrategy[dict[str, Any]]:
-    paths = st.sampled_from([".", "~", "~nobody-here", "a\x00b", "", "x" * 5000, "\ud800", "/", "${HOME}"])
-    text = st.one_of(paths, texts(10))
+    """A server that is right but for a field or two."""
+    path = st.sampled_from([".", "~", "a/../b", "x" * 300, "/", "~nobody-here", "a\x00b", "\ud800", ""])
+    word = st.one_of(st.sampled_from(["kosmos", "os-mcp", "python3", "-m", "${HOME}", "${NO:-x}"]), texts(6))
+    level = st.sampled_from(["low", "HIGH", "Medium", "critical", "ß"])
     return st.fixed_dictionaries(
-        {"command": st.one_of(text, text, text, st.none())},
+        {"command": word},
         optional={
-            "args": st.one_of(st.lists(text, max_size=2), values(1)),
-            "cwd": text,
-            "workspace_root": text,
-            "env": st.one_of(st.dictionaries(text, text, max_size=2), values(1)),
-            "timeout": st.one_of(st.integers(1, 60), values(0)),
-            "risk": st.one_of(
-                st.dictionaries(text, st.sampled_from(["low", "HIGH", "ß"]), max_size=2), values(1)
-            ),
+            "args": _mostly(st.lists(word, max_size=2)),
+            "cwd": path,
+            "workspace_root": path,
+            "env": _mostly(st.dictionaries(word, word, max_size=2)),
+            "timeout": _mostly(st.integers(1, 3600)),
+            "risk": _mostly(st.dictionaries(word, level, max_size=2)),
+            "disabled": st.booleans(),
+            "commands": _mostly(st.dictionaries(word, word, max_size=1)),
         },
     )
+
+
+def _mostly(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(right, right, right, right, values(1))
 
 
 def _mcp_config(whole: Any) -> str:

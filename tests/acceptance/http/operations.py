@@ -141,7 +141,7 @@ class Operation:
 
     def bodies(self, ids: Mapping[str, str]) -> list[Any]:
         """Valid bodies that name real ids."""
-        return [_filled(body, ids) for body in BODIES[self.name]]
+        return [fill_in(body, ids) for body in BODIES[self.name]]
 
 
 def operations(api: FastAPI) -> list[Operation]:
@@ -166,9 +166,10 @@ def requests_for(
             yield operation.fill(mixed), body
 
 
-def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+def fill_in(value: Any, ids: Mapping[str, str]) -> Any:
+    """A body in which `{…}` has become an id."""
     if isinstance(value, str):
         return ids[value[1:-1]] if value.startswith("{") else value
     if isinstance(value, dict):
-        return {key: _filled(item, ids) for key, item in value.items()}
-    return [_filled(item, ids) for item in value] if isinstance(value, list) else value
+        return {key: fill_in(item, ids) for key, item in value.items()}
+    return [fill_in(item, ids) for item in value] if isinstance(value, list) else value
