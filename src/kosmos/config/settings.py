@@ -98,8 +98,8 @@ class Settings(BaseModel):
     )
     redis_url: Url | None = Field(
         default=None,
-        description="`redis://host:6379/0`. It wakes workers of `kosmos worker --dramatiq` and keeps "
-        "summaries of papers.",
+        description="`redis://host:6379/0`. It wakes workers of `kosmos worker --dramatiq`, lets processes "
+        "wake each other, counts rate limits for all of them and keeps summaries of papers.",
     )
     worker_slots: int = Field(
         default=4,

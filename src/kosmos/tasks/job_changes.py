@@ -14,7 +14,7 @@ from kosmos.tasks.jobs import RIGHTS_HOLD
 from kosmos.tasks.workbench import Workbench
 
 POLL_SECONDS = 0.5
-QUIET_SECONDS = 15.0
+QUIET_SECONDS = 12.0
 
 
 @dataclass(frozen=True, slots=True)

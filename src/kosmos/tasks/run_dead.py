@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import sqlalchemy as sa
+
 from kosmos.bells import topics
 from kosmos.db import runs as table
 from kosmos.domain.sessions import Run
@@ -23,8 +25,11 @@ async def bury_dead(bench: Workbench, session_id: str | None = None, *, every: b
 
 async def bury(bench: Workbench, run: Run) -> None:
     """Let one of them end, and tell whoever follows it."""
-    async with bench.db.write() as conn:
-        await bury_run(conn, bench, run)
+    try:
+        async with bench.db.write() as conn:
+            await bury_run(conn, bench, run)
+    except sa.exc.IntegrityError:
+        return  # it has just said something more: its process was only slow
     bench.bell.ring(topics.run(run.id))
 
 

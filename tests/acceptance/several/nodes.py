@@ -55,7 +55,8 @@ async def site(home: Path, database_url: str, redis_url: str | None = None) -> A
     """Everything open; ended afterwards, whatever happened to it."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("KOSMOS_")}
     settings = {"HOME": str(home), "DATABASE_URL": database_url, "ENCODER": "none", "WORKER_SLOTS": "0"}
-    settings |= {"LOG_LEVEL": "INFO"} | ({"REDIS_URL": redis_url} if redis_url else {})
+    settings |= {"LOG_LEVEL": "INFO", "PROVIDER_TIMEOUT": "600"}
+    settings |= {"REDIS_URL": redis_url} if redis_url else {}
     environ = {**kept, **{f"KOSMOS_{key}": value for key, value in settings.items()}}
     upgrade = [sys.executable, "-m", "kosmos", "db", "upgrade"]
     await asyncio.to_thread(

@@ -14,7 +14,7 @@ from acceptance.several.nodes import Node, Site, site
 from kosmos.doubles.model_server import ModelServer, Reply, ToolCall
 
 SLOW = Reply(content="".join(f"word{n} " for n in range(60)), pace=0.02)
-ENDLESS = Reply(content="so on " * 2000, pace=0.05)
+ENDLESS = Reply(content="so on " * 40, pace=0.05, truncate_after=25, hang=True)
 SHORT = Reply(content="Here again.")
 HELLO = b"# Hello\n\nThe blue pump must be oiled every 40 days.\n"
 Mortal = tuple[str, Callable[[], None], Callable[[], None]]
@@ -147,8 +147,9 @@ async def test_what_a_killed_process_did_is_ended_or_goes_on(tmp_path: Path, pos
             session = await http.post("/api/v1/sessions", json={"agent": made.json()["id"], "title": "t"})
             graphing = str(session.raise_for_status().json()["id"])
             plain, told = await begin(http, looping, 6)
-            graph, noted = await begin(http, graphing, 3)
-            await hung.wait()
+            graph, noted = await begin(http, graphing, 1)
+            async with asyncio.timeout(60):
+                await hung.wait()
         async with here.two.client() as two:
             follows = asyncio.gather(go_on(two, looping, plain, told), go_on(two, graphing, graph, noted))
             await asyncio.sleep(0.1)
