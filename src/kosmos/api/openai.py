@@ -63,7 +63,7 @@ async def chat_completions(app: TheApp, who: Caller, form: ChatIn) -> Any:
     run = await runs.start_run(app.bench, who, session.id, wish)
     reply = _Reply(form, run)
     if form.stream:
-        headers = {RUN_HEADER: run.id, "Cache-Control": "no-store"}
+        headers = {RUN_HEADER: run.id, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(
             reply.chunks(runs.follow_run(app.bench, who, session.id, run.id, patient=False)),
             media_type="text/event-stream",

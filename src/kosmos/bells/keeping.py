@@ -62,6 +62,8 @@ class Keeper:
 
     async def close(self) -> None:
         """Give what is left a moment to be sent, then let go."""
+        if self._waiting:
+            self._stir()  # a host that ends may have ended every task before
         self._closed = True
         if self._task is None:
             return
@@ -86,7 +88,7 @@ class Keeper:
             self._home.call_soon_threadsafe(act)
 
     def _stir(self) -> None:
-        if self._task is None and not self._closed:
+        if (self._task is None or self._task.done()) and not self._closed:
             self._task = asyncio.create_task(self._keep(), name="bell")
         self._some.set()
 

@@ -82,7 +82,7 @@ class Worker:
         self._wake.set()
 
     def _ring(self) -> None:
-        """Something that waited for another job can be taken, by any worker."""
+        """There is something to take, for any worker."""
         self.bell.ring(topics.DUE)
 
     async def stopped(self) -> None:
@@ -300,6 +300,8 @@ class Worker:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._endings.settled()
+        if tasks:
+            self._ring()
 
 
 def _tell(run: Run, status: str, seconds: float) -> None:

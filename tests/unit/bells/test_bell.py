@@ -198,6 +198,19 @@ async def test_a_lost_line_is_told_once_and_made_anew(caplog: pytest.LogCaptureF
     assert len([item for item in caplog.messages if "again" in item]) == 2
 
 
+async def test_what_was_rung_is_sent_although_every_task_was_ended_before() -> None:
+    exchange = Exchange()
+    bell = Bell(exchange)
+    with bell.listen("b"):
+        await until(lambda: bell.carries)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.sleep(0)
+    bell.ring("due")
+    await bell.close()
+    assert exchange.sent[-1].split(" ")[0] == "due"
+
+
 async def test_closing_does_not_wait_for_a_line_that_is_down() -> None:
     exchange = Exchange()
     exchange.down = True
