@@ -19,7 +19,7 @@ from kosmos.store.filters import Eq
 OPEN_JOBS = ("PENDING", "RUNNING", "PAUSED")
 OPEN_RUNS = ("RUNNING", "WAITING")
 STEPS = ("document_processing", "chunking", "indexing")
-SETTLE_SECONDS = 300.0
+SETTLE_SECONDS = 600.0
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from load_users import API, User
 
 SPACES = 8
 BATCH = 20  # documents in one upload
+AT_ONCE = 8  # accounts that are made at once
 IDLE_USERS = 4
 IDLE_SEARCHES = 30  # by each of them
 IDLE_PAUSE = 0.3
@@ -67,9 +68,14 @@ class Stage:
 
     async def add_users(self, count: int, library: dict[str, list[str]]) -> list[User]:
         """Users, each with a token and a session, who write to one space and read another."""
-        return [await self._add_user(number, library) for number in range(count)]
+        seeds = [self.rng.random() for _ in range(count)]
+        found: list[User] = []
+        for start in range(0, count, AT_ONCE):
+            some = range(start, min(count, start + AT_ONCE))
+            found += await asyncio.gather(*(self._add_user(n, library, seeds[n]) for n in some))
+        return found
 
-    async def _add_user(self, number: int, library: dict[str, list[str]]) -> User:
+    async def _add_user(self, number: int, library: dict[str, list[str]], seed: float) -> User:
         made = await self.call("POST", "/users", json={"name": f"user{number}"})
         ids = list(library)
         chosen = tuple(dict.fromkeys(ids[(number + step) % len(ids)] for step in (0, 1)))
@@ -80,7 +86,7 @@ class Stage:
             "prepare", "POST", f"{API}/sessions", token=made["token"], json={"title": f"talk {number}"}
         )
         known = tuple(document for space_id in chosen for document in library[space_id])
-        rng = random.Random(self.rng.random())  # noqa: S311  (repeatable on purpose)
+        rng = random.Random(seed)  # noqa: S311  (repeatable on purpose)
         own = (made["token"], chosen, session.json()["id"], known)
         return User(f"user{number}", *own, client=self.client, ledger=self.ledger, rng=rng)
 

@@ -1,6 +1,7 @@
 """Commands on jobs: make, list, watch and control them; the worker."""
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -252,6 +253,7 @@ def worker(
     if drain:
         with_app(lambda app, _who: workers.drain(app, many))
         return
+    os.nice(settings.worker_nice)  # people who search wait for an answer, jobs do not
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stopped.set())

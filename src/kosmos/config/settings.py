@@ -107,6 +107,12 @@ class Settings(BaseModel):
         le=256,
         description="How many jobs one process works on at once. 0: `kosmos serve` works on none.",
     )
+    worker_nice: int = Field(
+        default=5,
+        ge=0,
+        le=19,
+        description="By how much `kosmos worker` steps back for others on its machine, as `nice` counts.",
+    )
     reranker: Path | None = Field(
         default=None, description="Folder of a local reranker: `model.onnx` and `tokenizer.json`."
     )

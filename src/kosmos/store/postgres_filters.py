@@ -95,6 +95,9 @@ def _equals(value: Scalar) -> list[Scalar]:
     return [bool(value)] if value in (0, 1) else []
 
 
+ESCAPE = "\ue000"  # stands in every text that was changed to be stored
+
+
 def escape(text: str) -> str:
     """PostgreSQL holds no NUL in texts: it becomes two characters of the private area."""
     return text.replace("\ue000", "\ue000\ue001").replace("\0", "\ue000\ue002") if _special(text) else text

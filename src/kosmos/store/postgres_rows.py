@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.errors import InvalidInput
 from kosmos.store.checks import fields_json
-from kosmos.store.postgres_filters import escape, escape_all, unescape, unescape_all
+from kosmos.store.postgres_filters import ESCAPE, escape, escape_all, unescape, unescape_all
 from kosmos.store.postgres_tables import TERMS, Table
 from kosmos.store.rows import Dense, IndexRow, Sparse
 
@@ -35,9 +35,10 @@ def to_row(values: tuple[Any, ...], routes: Sequence[str], table: Table) -> Inde
     """The row again: pk, fields, then the vectors of the routes."""
     pk, fields, *vectors = values
     given = {route: text for route, text in zip(routes, vectors, strict=True) if text is not None}
+    known = json.loads(fields)
     return IndexRow(
         pk=unescape(pk),
-        fields=unescape_all(json.loads(fields)),
+        fields=unescape_all(known) if ESCAPE in fields else known,  # almost never: looking at each is dear
         sparse={route: read_sparse(text) for route, text in given.items() if route not in table.dense},
         dense={route: read_dense(text) for route, text in given.items() if route in table.dense},
     )

@@ -9,6 +9,7 @@ import pytest
 
 from acceptance.http.conftest import MAX_BODY
 from acceptance.http.world import Person, World
+from kosmos.errors import EngineUnavailable
 from kosmos.tasks import asking
 
 ID = re.compile(r"[0-9a-f]{12}")
@@ -70,6 +71,16 @@ def test_something_unexpected(who: Person, monkeypatch: pytest.MonkeyPatch) -> N
     assert problem["request_id"] in str(problem)
     monkeypatch.undo()
     assert who.call("POST", "/api/v1/search", {"query": "x"}).status_code == 200
+
+
+def test_an_engine_that_is_away_says_when_to_come_back(who: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise EngineUnavailable("The index cannot be used.", remedy="Check that it runs.")
+
+    monkeypatch.setattr(asking, "find", away)
+    answer = who.call("POST", "/api/v1/search", {"query": "x"})
+    check_problem(answer, 503)
+    assert int(answer.headers["retry-after"]) >= 1
 
 
 @pytest.mark.parametrize("given", ["abc-1.2_X", "x" * 64])
