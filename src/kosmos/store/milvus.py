@@ -123,8 +123,8 @@ class MilvusStore:
         await asyncio.to_thread(self._optimize, check_name(collection))
 
     def capabilities(self) -> Capabilities:
-        """Exact unless HNSW was asked for; Milvus Lite lets one process in."""
-        return Capabilities(exact=self._index_type == "FLAT", several_processes=not self._lite)
+        """Exact unless HNSW was asked for."""
+        return Capabilities(exact=self._index_type == "FLAT", several_processes=True)
 
     async def close(self) -> None:
         """Close the connection."""

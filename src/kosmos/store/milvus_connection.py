@@ -10,6 +10,8 @@ from kosmos.errors import ConfigError, EngineUnavailable
 from kosmos.store import milvus_lite
 
 SECONDS = 30.0
+# Milvus Lite breaks off with whoever asks it every ten seconds whether it still lives, as pymilvus does.
+_QUIET = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
 class Connection:
@@ -37,12 +39,11 @@ class Connection:
                 remedy="Run: pip install 'kosmos[milvus]'",
             ) from None
         try:
-            with self._lock:
-                if self._client is None:
-                    self._client = self._open(MilvusClient)
-            yield self._client
+            yield self._opened(MilvusClient)
         except MilvusException as error:
             self._forget()
+            if self._file is not None:
+                self._client = None  # its host may have ended
             raise EngineUnavailable(
                 f"Milvus at {self._uri} cannot do this: {error.message}.",
                 remedy="Check that it runs and is reachable.",
@@ -71,6 +72,14 @@ class Connection:
                 milvus_lite.leave(self._file)
                 self._file = None
 
+    def _opened(self, make: Any) -> Any:
+        with self._lock:
+            if self._file is not None:
+                self._file.be_hosted()
+            if self._client is None:
+                self._client = self._open(make)
+            return self._client
+
     def _open(self, make: Any) -> Any:
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs what it raises as well
         if "://" in self._uri:
@@ -78,4 +87,4 @@ class Connection:
         logging.getLogger("grpc._server").setLevel(logging.CRITICAL)  # calls that Milvus Lite lacks
         if self._file is None:
             self._file = milvus_lite.enter(self._uri)
-        return make(self._file.address)
+        return make(self._file.address, grpc_options=_QUIET)

@@ -1,7 +1,7 @@
 """Milvus Lite: a folder that one process may open. That process lets the others in by a socket beside it.
 
-Whoever comes first hosts it. When the host has ended, another one that uses the folder hosts it within a
-second, at the same socket: calls that were under way go on there.
+Whoever comes first hosts it. When the host has ended, another one that uses the folder hosts it, at the
+same socket, within a second or as soon as it has something to ask.
 """
 
 import atexit
@@ -39,6 +39,7 @@ class LiteFile:
         self._socket = _socket_of(path)
         self.address = f"unix:{self._socket}"
         self.users = 0
+        self._hosting = threading.Lock()
         self._hosted: tuple[Any, Any] | None = None
         self._ended = threading.Event()
         self._watch = threading.Thread(target=self._keep_hosted, name="milvus lite", daemon=True)
@@ -46,15 +47,19 @@ class LiteFile:
     def enter(self) -> None:
         """Host the folder or find its host."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.be_hosted()
+        self._watch.start()
+
+    def be_hosted(self) -> None:
+        """Return once somebody hosts the folder: this process, if nobody else does."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (self._host() or self._answers()):
+        while self._hosted is None and not (self._answers() or self._host()):
             if time.monotonic() > deadline:
                 raise EngineUnavailable(
                     f"The index {self.path} is open in a process that lets no other in.",
                     remedy="Stop whatever has it open, or use a folder, PostgreSQL or a Milvus server.",
                 )
             time.sleep(0.1)
-        self._watch.start()
 
     def leave(self) -> None:
         """Let go of it; others may host it then."""
@@ -88,14 +93,17 @@ class LiteFile:
                 remedy="Run: pip install 'kosmos[milvus]'",
             ) from None
         host = self.address.removesuffix(_PORT)
-        try:
-            # One thread: Milvus Lite does not stand two writers in a collection.
-            server, db, _ = start_server_in_thread(str(self.path), host=host, port=0, max_workers=1)
-        except DataDirLockedError:
-            return False
-        self._socket.chmod(0o600)
-        self._hosted = server, db
-        return True
+        with self._hosting:
+            if self._hosted is not None:
+                return True
+            try:
+                # One thread: Milvus Lite does not stand two writers in a collection.
+                server, db, _ = start_server_in_thread(str(self.path), host=host, port=0, max_workers=1)
+            except DataDirLockedError:
+                return False
+            self._socket.chmod(0o600)
+            self._hosted = server, db
+            return True
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:

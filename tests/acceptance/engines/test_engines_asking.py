@@ -32,7 +32,8 @@ def test_the_command_answers(instance: Instance, owner: Caller) -> None:
     printed = instance.cli("ask", "叶子证书多久轮换一次？", "--space", LIBRARY)
     assert "叶子证书每九十天轮换一次" in printed["answer"]
     _check_citations(owner, printed["citations"])
-    spoken = instance.cli("ask", "How often must the blue pump be oiled?", "--agent", "knowledge assistant")
+    question = ("ask", "How often must the blue pump be oiled?", "--space", LIBRARY)
+    spoken = instance.cli(*question, "--agent", "knowledge assistant")
     assert "every 40 days" in spoken["answer"]
     _check_citations(owner, spoken["citations"])
 

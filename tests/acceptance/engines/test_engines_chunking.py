@@ -46,7 +46,7 @@ def test_a_model_points_at_lines(instance: Instance, owner: Caller) -> None:
     chunks = _chunks(owner, document)
     _check_whole(owner, document, chunks)
     assert instance.double.calls > asked
-    assert sum(chunk["summary"] == SUMMARY for chunk in chunks) > 10
+    assert any(chunk["summary"] == SUMMARY for chunk in chunks)
     cost = instance.cli("documents", "cost", document)
     assert cost["sum"]["calls"] == instance.double.calls - asked
     done = instance.cli("rechunk", document, "--space", "indexer", "--producer", "structure")

@@ -1,6 +1,7 @@
 """Stores between processes: what one writes another sees; a killed one leaves a store that can be used."""
 
 import asyncio
+import fcntl
 import signal
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kosmos.errors import EngineUnavailable
+from kosmos.errors import ConfigError, EngineUnavailable
 from kosmos.store.contract import Store
 from kosmos.store.filters import And
 from kosmos.store.milvus import MilvusStore
+from kosmos.store.milvus_lite import LiteFile
 from kosmos.store.opening import open_store
 from kosmos.store.rows import IndexRow
 
@@ -85,7 +87,6 @@ async def test_a_killed_writer_leaves_whole_rows(location: str) -> None:
     await store.close()
 
 
-@pytest.mark.parametrize("location", ["local", "postgres"], indirect=True)
 async def test_a_second_process_is_seen(location: str) -> None:
     collection = f"second_{uuid.uuid4().hex}"
     store = open_store(location)
@@ -98,23 +99,72 @@ async def test_a_second_process_is_seen(location: str) -> None:
     await store.close()
 
 
-async def test_milvus_lite_lets_no_second_process_in(tmp_path: Path) -> None:
-    store = MilvusStore(str(tmp_path / "index.db"))
-    await store.ensure("c")
-    assert not store.capabilities().several_processes
-    other = """
-import asyncio, sys
-from kosmos.errors import EngineUnavailable
-from kosmos.store.milvus import MilvusStore
-try:
-    asyncio.run(MilvusStore(sys.argv[1]).collections())
-except EngineUnavailable as error:
-    print(error.remedy)
-"""
-    command = [sys.executable, "-c", other, str(tmp_path / "index.db")]
-    told = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
-    assert b"one process" in told.stdout
+async def test_when_the_host_of_milvus_lite_is_killed_another_takes_its_place(tmp_path: Path) -> None:
+    """What this process has asked meanwhile goes on there."""
+    location = f"milvus://{tmp_path}/index.db"
+    with _start(location, "hosted", 100_000) as host:
+        assert host.stdout is not None
+        for at in range(3):
+            assert host.stdout.readline() == f"{at}\n".encode()
+        store = open_store(location)
+        assert await store.count("hosted") >= 3
+        host.send_signal(signal.SIGKILL)
+        await asyncio.to_thread(host.wait)
+    count = await _check(store, "hosted", 3)
+    await store.upsert("hosted", [IndexRow(f"{count:05}", {}, {"sparse_vector": {7: 1.0}}, {"vector": ONES})])
+    with _start(location, "another", 2) as guest:
+        assert await asyncio.to_thread(guest.wait) == 0
+    assert await _check(store, "hosted", count + 1) == count + 1
+    assert await _check(store, "another", 2) == 2
     await store.close()
+
+
+async def test_two_stores_on_one_file_see_each_others_routes(tmp_path: Path) -> None:
+    """As a server and its worker do: one may have looked before the other gave a collection its vectors."""
+    stores = [MilvusStore(str(tmp_path / "index.db")) for _ in range(2)]
+    rows = [IndexRow(f"{at:05}", {}, {"sparse_vector": {7: 1.0}}) for at in range(30)]
+    await stores[0].upsert("c", rows)
+    assert len(await stores[1].search("c", "sparse_vector", {7: 1.0}, k=5)) == 5
+    later = [IndexRow(f"{at:05}", {}, {"sparse_vector": {7: 1.0}}) for at in range(30, 60)]
+    await asyncio.gather(
+        stores[0].ensure("c", {"vector": 4}), *(stores[1].upsert("c", [row]) for row in later)
+    )
+    assert await stores[1].fill("c", {row.pk: {"vector": ONES} for row in [*rows, *later]}) == 60
+    for store in stores:
+        assert len(await store.search("c", "vector", ONES, k=100)) == 60
+        assert (await store.stats("c")).filled == {"vector": 60}
+        await store.close()
+
+
+async def test_a_file_that_a_stranger_holds_is_named_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kosmos.store.milvus_lite.PATIENCE_SECONDS", 0.2)
+    (tmp_path / "index.db").mkdir()
+    with (tmp_path / "index.db" / "LOCK").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        store = MilvusStore(str(tmp_path / "index.db"))
+        with pytest.raises(EngineUnavailable) as caught:
+            await store.collections()
+    assert "lets no other in" in caught.value.message
+    assert caught.value.remedy
+    assert await store.collections() == []
+    await store.close()
+
+
+def test_a_long_path_has_its_socket_in_a_private_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = tmp_path / "s"
+    short.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(short))
+    file = LiteFile(tmp_path / ("long" * 30) / "index.db")
+    folder = next(short.iterdir())
+    assert file.address.startswith(f"unix:{folder}/")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o755)
+    with pytest.raises(ConfigError, match="private"):
+        LiteFile(tmp_path / ("long" * 30) / "index.db")
 
 
 @pytest.mark.parametrize(
