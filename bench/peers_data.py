@@ -51,9 +51,9 @@ def copy_pages(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def page_name(found: str, folder: Path) -> str:
-    """The name of a page as questions have it: a system may call it by its path or by its address."""
+    """The name of a page as questions have it: systems call it by its path, its address or as told to add it."""
     path = unquote(found.removeprefix("file://")) if found.startswith("file://") else found
-    return path.removeprefix(f"{folder.as_posix()}/")
+    return path.removeprefix(f"{folder.as_posix()}/").removeprefix(f"{folder.name}/")
 
 
 def first_pages(found: Sequence[str], count: int) -> list[str]:

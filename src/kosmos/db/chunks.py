@@ -1,6 +1,6 @@
 """Queries on chunks. Readers see the live generation of a document only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -88,6 +88,17 @@ async def live_chunks_by_id(conn: AsyncConnection, ids: Sequence[str]) -> dict[s
         .where(chunk.c.id.in_(ids), chunk.c.generation == document.c.live_generation)
     )
     return {row.id: _chunk(row) for row in await conn.execute(query)}
+
+
+async def live_ids(conn: AsyncConnection, ids: Sequence[str], spaces: Collection[str]) -> set[str]:
+    """Those of the chunks that are live in one of these spaces; their texts are not read."""
+    query = (
+        sa.select(chunk.c.id)
+        .join(document, document.c.id == chunk.c.document_id)
+        .where(chunk.c.id.in_(ids), chunk.c.generation == document.c.live_generation)
+        .where(chunk.c.space_id.in_(list(spaces)))
+    )
+    return set(await conn.scalars(query))
 
 
 async def page_live_chunks(

@@ -28,6 +28,7 @@ from kosmos.tasks.showing import shown_chunk, shown_chunks
 from kosmos.tasks.space_encoders import encoders_of
 from kosmos.tasks.workbench import Workbench
 
+TRIES = 3  # for a page whose chunks are replaced meanwhile
 Live = Mapping[str, tuple[Chunk, Document]]
 
 
@@ -47,11 +48,12 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The results of a search before they are dressed."""
+    """The results of a search before they are dressed; `whole` unless some went meanwhile."""
 
     outcome: Outcome
-    chosen: list[tuple[Ranked, int]]
+    page: list[tuple[Ranked, int]]
     live: Live
+    whole: bool
 
 
 async def find(
@@ -67,8 +69,7 @@ async def find(
     if wanted.rewrite:
         queries += await _rewritten(bench, scope, wanted, warnings)
     found = await _find_live(bench, scope, wanted, queries, warnings)
-    outcome = found.outcome
-    page = found.chosen[wanted.offset : wanted.offset + wanted.k]
+    outcome, page = found.outcome, found.page
     hits = [hit_of(item, *found.live[item.chunk_id], more=more) for item, more in page]
     hits = await _dress(bench, wanted, outcome, hits, ranked=[item for item, _ in page], queries=queries)
     if wanted.walk:
@@ -132,21 +133,39 @@ async def _speaks(bench: Workbench, scope: _Scope, language: str) -> bool:
 async def _find_live(
     bench: Workbench, scope: _Scope, wanted: Wanted, queries: Sequence[str], warnings: list[str]
 ) -> _Found:
+    """One page of results, searched for again when chunks of it were replaced while it was made."""
+    for _ in range(TRIES):
+        told: list[str] = []
+        found = await _find_page(bench, scope, wanted, queries, told)
+        if found.whole:
+            break
+    warnings += told
+    return found
+
+
+async def _find_page(
+    bench: Workbench, scope: _Scope, wanted: Wanted, queries: Sequence[str], warnings: list[str]
+) -> _Found:
     """Results whose chunks are live; more and more of them, since rows of dead chunks drop out."""
     need, reach = wanted.offset + wanted.k, 0
     while True:
         outcome = await search_shelves(
             bench.store, scope.shelves, wanted, tuning=scope.tuning, rewritten=queries[1:], reach=reach
         )
-        live = await _live(bench, [item.chunk_id for item in outcome.ranked], scope.ids)
-        ranked = [item for item in outcome.ranked if item.chunk_id in live]
+        async with bench.db.read() as conn:
+            ids = await chunks.live_ids(conn, [item.chunk_id for item in outcome.ranked], scope.ids)
+        ranked = [item for item in outcome.ranked if item.chunk_id in ids]
         ranked = await _above_threshold(bench, wanted, outcome, ranked)
         chosen = one_per_document(ranked) if wanted.grouped else [(item, 0) for item in ranked]
         if len(chosen) >= need or not outcome.cut or outcome.reach == MAX_DEPTH:
             break
         reach = 4 * outcome.reach
     chosen = await _reranked(bench, scope, wanted, outcome, chosen, warnings)
-    return _Found(outcome, chosen, live)
+    # Only what is shown is read: many times as many chunks are ranked.
+    page = chosen[wanted.offset : need]
+    live = await _live(bench, [item.chunk_id for item, _ in page], scope.ids)
+    left = [(item, more) for item, more in page if item.chunk_id in live]
+    return _Found(outcome, left, live, whole=len(left) == len(page))
 
 
 async def _live(bench: Workbench, ids: Sequence[str], spaces: set[str]) -> Live:

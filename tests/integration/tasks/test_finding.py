@@ -1,11 +1,14 @@
 """Search over a small hand-made site: filters, walk, grouping, thresholds, explanations."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.accounts.spaces import change_space
+from kosmos.db import chunks
 from kosmos.domain.answers import Findings, SearchHit
 from kosmos.doubles.memory_store import MemoryStore
 from kosmos.doubles.word_encoder import WordEncoder
@@ -279,6 +282,43 @@ async def test_nothing_of_others_is_found(site: Scene) -> None:
     (pump,) = [item for item in await site.documents() if item.source == "docs/pump.md"]
     only = Wanted("pump", where=Conditions(document_ids=(pump.id,)))
     assert (await asking.find(site.bench, stranger, only)).hits == ()
+
+
+async def test_a_page_whose_document_goes_meanwhile_is_made_again(
+    site: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = (await _find(site, "pump oil", k=1)).hits[0]
+    calls, live_ids = [], chunks.live_ids
+
+    async def remove_after(conn: AsyncConnection, ids: Sequence[str], spaces: Collection[str]) -> set[str]:
+        found = await live_ids(conn, ids, spaces)
+        calls.append(found)
+        if len(calls) == 1:
+            await remove_document(site.bench, site.owner, gone.document_id)
+        return found
+
+    monkeypatch.setattr(chunks, "live_ids", remove_after)
+    hits = (await _find(site, "pump oil", k=2)).hits
+    assert len(calls) == 2
+    assert len(hits) == 2
+    assert gone.document_id not in {hit.document_id for hit in hits}
+
+
+async def test_a_page_that_cannot_be_made_whole_leaves_out_what_is_gone(
+    site: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = (await _find(site, "pump oil", k=1)).hits[0]
+    kept = await site.rows()
+    await remove_document(site.bench, site.owner, gone.document_id)
+    await site.bench.store.upsert(collection_of(site.space_id), kept)
+
+    async def believe(_conn: AsyncConnection, ids: Sequence[str], _spaces: Collection[str]) -> set[str]:
+        return set(ids)
+
+    monkeypatch.setattr(chunks, "live_ids", believe)
+    hits = (await _find(site, "pump oil", k=10)).hits
+    assert hits
+    assert gone.document_id not in {hit.document_id for hit in hits}
 
 
 async def test_removed_documents_are_not_found_although_their_rows_remain(site: Scene) -> None:

@@ -55,7 +55,8 @@ def test_pages_that_answer_are_always_among_the_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "found", ["/docs/x/a b.md", "file:///docs/x/a b.md", "file:///docs/x/a%20b.md", "x/a b.md"]
+    "found",
+    ["/docs/x/a b.md", "file:///docs/x/a b.md", "file:///docs/x/a%20b.md", "docs/x/a b.md", "x/a b.md"],
 )
 def test_a_page_has_one_name_however_a_system_calls_it(found: str) -> None:
     assert data.page_name(found, Path("/docs")) == "x/a b.md"
