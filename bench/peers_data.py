@@ -51,7 +51,7 @@ def copy_pages(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def page_name(found: str, folder: Path) -> str:
-    """The name of a page as questions have it: systems call it by its path, its address or as told to add it."""
+    """The name of a page as questions have it: systems call it by path, by address, or as it was added."""
     path = unquote(found.removeprefix("file://")) if found.startswith("file://") else found
     return path.removeprefix(f"{folder.as_posix()}/").removeprefix(f"{folder.name}/")
 
