@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path += [str(ROOT / name) for name in ("scripts", "tests", "tests/unit/ingest/formats")]
 
 from fuzzing import inputs_documents, inputs_engines, inputs_models, inputs_outside  # noqa: E402
 from fuzzing.fences import stay_on_loopback  # noqa: E402

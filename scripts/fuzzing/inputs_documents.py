@@ -187,7 +187,7 @@ def _textual_file(case: tuple[str, bytes]) -> str:
 @cache
 def _pdfs() -> list[bytes]:
     from acceptance.pdf import make_pdf
-    from unit.ingest.formats.office import samples_pdf
+    from office import samples_pdf
 
     small = make_pdf([["A pump needs oil.", "Every 40 days."], ["Second page."]])
     return [small, samples_pdf.report(), samples_pdf.chinese()]
@@ -207,7 +207,7 @@ PDF_WORDS = (
 
 @cache
 def _offices() -> dict[str, list[bytes]]:
-    from unit.ingest.formats.office import samples_office
+    from office import samples_office
 
     def fill(book: Any) -> None:
         for row in range(5):

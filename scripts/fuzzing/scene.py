@@ -37,6 +37,7 @@ class Actor:
     targets: Sequence[Ids]
     forbidden: frozenset[str]
     own: dict[str, str] = field(default_factory=dict)
+    token_id: str = ""  # of the token that they use
 
     @property
     def headers(self) -> dict[str, str]:
@@ -63,7 +64,10 @@ class Scene:
         self.shared = furnish(served, self._victim, SHARED)
         add(served, self.shared["space_id"], "duty.md", HIDING)
         self._let_in()
+        tokens = {person.id: _token_of(person) for person in joined}
         self.actors = {actor.name: actor for actor in self._actors()}
+        for actor in self.actors.values():
+            actor.token_id = tokens[actor.person.id] if actor.person else ""
 
     def _actors(self) -> list[Actor]:
         secret = {PRIVATE, PRIVATE.lower(), PHONE, f"sk-{SHARED}", f"sk-{OWN}", self._victim.token}
@@ -104,3 +108,8 @@ class Scene:
             for name, identity in wanted
             if not self._victim.call("GET", seen[name].format(identity)).is_success
         ]
+
+
+def _token_of(person: Person) -> str:
+    """The id of the first token of somebody."""
+    return str(min(item["id"] for item in person.ok("GET", "/api/v1/tokens")["items"]))
