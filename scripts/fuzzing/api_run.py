@@ -37,7 +37,7 @@ class Plan:
 def fuzz(scene: Scene, plan: Plan, tally: Tally, note: Callable[[], None] = lambda: None) -> None:
     """Send everything as everybody; `note` is called now and then."""
     # Hypothesis takes the seed of a whole run from here, as its plugin for pytest does.
-    hypothesis.core.global_force_seed = plan.seed
+    hypothesis.core.global_force_seed = plan.seed  # type: ignore[assignment]
     schema, operations = load(scene.served.api.openapi())
     schema.config.generation.with_security_parameters = False  # who sends is decided here
     random.Random(plan.seed).shuffle(operations)  # noqa: S311  (a short run takes others with each seed)
@@ -154,7 +154,7 @@ def _send_chains(sender: Sender, schema: Any, count: int) -> None:
         most = max(1, min(50, (end - before) // STEPS))
         with contextlib.suppress(hypothesis.errors.HypothesisException):  # the server has a memory
             machine.run(settings=_settings(max_examples=most, stateful_step_count=STEPS))
-        hypothesis.core.global_force_seed += 1  # type: ignore[operator]
+        hypothesis.core.global_force_seed += 1  # type: ignore[operator, assignment]
         sender.scene.mend(sender.actor)
         if sender.sent == before:
             break

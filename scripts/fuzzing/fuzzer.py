@@ -7,7 +7,7 @@ import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -54,8 +54,8 @@ def require(holds: bool, what: str) -> None:
 _loops: list[asyncio.AbstractEventLoop] = []
 
 
-def wait(work: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns, in the one loop of this process."""
+def wait(work: Awaitable[T]) -> T:
+    """What is waited for, in the one loop of this process."""
     if not _loops:
         _loops.append(asyncio.new_event_loop())
     return _loops[0].run_until_complete(work)

@@ -41,11 +41,11 @@ async def ask(api: ASGIApp, request: requests.PreparedRequest, *, seconds: float
 
 
 def _body(request: requests.PreparedRequest) -> bytes:
-    body = request.body
+    body: Any = request.body
     if body is None:
         return b""
     if hasattr(body, "read"):
-        return bytes(body.read())
+        body = body.read()
     return body.encode() if isinstance(body, str) else bytes(body)
 
 

@@ -186,8 +186,9 @@ def _textual_file(case: tuple[str, bytes]) -> str:
 
 @cache
 def _pdfs() -> list[bytes]:
-    from acceptance.pdf import make_pdf
     from office import samples_pdf
+
+    from acceptance.pdf import make_pdf
 
     small = make_pdf([["A pump needs oil.", "Every 40 days."], ["Second page."]])
     return [small, samples_pdf.report(), samples_pdf.chinese()]

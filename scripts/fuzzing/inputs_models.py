@@ -254,7 +254,18 @@ CONFIG = {
         "web": {"url": "http://127.0.0.1:9/mcp", "headers": {"A": "${HOME:-x}"}, "timeout": 5},
     }
 }
-SERVER = ("command", "args", "env", "cwd", "url", "headers", "type", "workspace_root", "timeout", "disabled")
+SERVER: tuple[str, ...] = (
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "type",
+    "workspace_root",
+    "timeout",
+    "disabled",
+)
 SERVER += ("allow_local", "commands", "risk")
 
 
@@ -344,7 +355,7 @@ def _result_blocks() -> st.SearchStrategy[list[Any]]:
     return st.lists(st.tuples(kinds, values(1)), max_size=4)
 
 
-SHELL = (
+SHELL: tuple[str, ...] = (
     "kubectl",
     " delete",
     " get",

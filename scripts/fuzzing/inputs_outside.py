@@ -48,7 +48,7 @@ WORDS = (
     b"<!ENTITY a 'b'>",
     b"<url><loc>",
 )
-URLS = (
+URLS: tuple[str, ...] = (
     "http://",
     "https:",
     "//",

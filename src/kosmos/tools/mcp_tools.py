@@ -126,8 +126,9 @@ def granter(entry: Entry, name: str) -> Callable[[dict[str, Any]], dict[str, Any
 def _parameters(entry: Entry, definition: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of the arguments; approvals are not the model's to give."""
     given = definition.get("inputSchema")
-    usual: dict[str, Any] = {"type": "object", "properties": {}}
-    schema = dict(given) if given and isinstance(given, Mapping) else usual
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    if given and isinstance(given, Mapping):
+        schema = dict(given)
     if entry.is_os_server and isinstance(schema.get("properties"), dict):
         schema["properties"] = {key: item for key, item in schema["properties"].items() if key != APPROVAL}
     return schema
