@@ -1,4 +1,4 @@
-"""Fuzzes the whole HTTP API with schemathesis: `fuzz_api.py [--cases 40000] [--seed 1] [--as owner,viewer]`.
+"""Fuzzes the whole HTTP API with schemathesis: `fuzz_api.py [--cases 43000] [--seed 1] [--as owner,viewer]`.
 
 A real instance; a silent victim with marked things; an owner of other things, a viewer of one of the victim's
 spaces, a stranger and nobody send what schemathesis makes of the schema: data that fits it, data that does
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--cases", type=int, default=40_000, help="About so many requests.")
+    parser.add_argument("--cases", type=int, default=43_000, help="About so many requests.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--as", dest="actors", default=",".join(ACTORS), help="Who sends them.")
     parser.add_argument("--sockets", action="store_true", help="Over TCP, which costs thrice as much.")
