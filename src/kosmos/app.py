@@ -101,7 +101,6 @@ async def open_bench(
         checkpoints=Checkpoints(_checkpoints(settings)),
         quotas=QuotaBook(_quotas(settings)),
         mcp=McpPool(settings.mcp_file, settings.home / "mcp_trust.json", _policy(settings)),
-        bell=bell,
         runs=RunHall(bell),
     )
     bench.waker.add(_ring_for(bell))

@@ -63,7 +63,7 @@ class RunHall:
     """Where runs go on. Nothing in it is needed again after a restart: the table has it all."""
 
     def __init__(self, bell: Bell | None = None) -> None:
-        self._bell = bell or Bell()
+        self.bell = bell or Bell()
         # Host, process, and something that a later process with the same number does not have.
         self.worker = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
         self._runs: dict[str, _Under] = {}
@@ -87,7 +87,7 @@ class RunHall:
         under.task = asyncio.create_task(work)
         self._tasks.add(under.task)
         under.task.add_done_callback(self._tasks.discard)
-        self._bell.ring(topics.run(live.run_id))
+        self.bell.ring(topics.run(live.run_id))
         return live
 
     def emit(self, run_id: str, event: Event) -> None:
@@ -109,7 +109,7 @@ class RunHall:
         if under := self._runs.pop(run_id, None):
             under.live.publish(last)
             under.live.finish()
-            self._bell.ring(topics.run(run_id))
+            self.bell.ring(topics.run(run_id))
 
     def stop(self, run_id: str) -> bool:
         """Stop a run; False when it does not go on here."""
@@ -202,11 +202,11 @@ class RunHall:
             if under := self._runs.get(run_id):
                 under.live.publish(under.going)
                 under.going = []
-        self._bell.ring(*map(topics.run, run_ids))  # after the commit, once for all of them
+        self.bell.ring(*map(topics.run, run_ids))  # after the commit, once for all of them
 
     async def _beat_on(self, db: Database, clock: Clock) -> None:
         """Say from time to time that these runs live, and hear whether somebody wants to stop one."""
-        with self._bell.listen(topics.hall(self.worker)) as ear:
+        with self.bell.listen(topics.hall(self.worker)) as ear:
             while True:
                 await ear.rest(BEAT_SECONDS)
                 if self._runs:

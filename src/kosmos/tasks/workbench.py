@@ -38,7 +38,6 @@ class Workbench:
     clock: Clock
     rng: random.Random = field(default_factory=random.Random)  # chooses among equals, hides nothing
     waker: Waker = field(default_factory=Waker)
-    bell: Bell = field(default_factory=Bell)  # that of the process, which outlives this
     converter: ConversionHost = field(default_factory=ConversionHost)
     fetcher: Fetcher = field(default_factory=Fetcher)
     box: SecretBox = field(default_factory=passing_box)  # opens the keys of credentials
@@ -56,6 +55,11 @@ class Workbench:
     ops_tools: Sequence[Tool] = ()  # that the graph may call beside those over documents
     summaries: RedisSummaries | None = None  # None: those of the database
     quotas: QuotaBook = field(default_factory=QuotaBook)
+
+    @property
+    def bell(self) -> Bell:
+        """The bell of the process, which outlives this."""
+        return self.runs.bell
 
     def wake(self, job_ids: Sequence[str]) -> None:
         """Let workers look at these jobs now."""

@@ -19,7 +19,7 @@ from kosmos.errors import Conflict, Forbidden
 from kosmos.tasks import approvals, runs
 from kosmos.tasks.approvals import RunApprovals
 from kosmos.tasks.run_hall import RunHall
-from kosmos.tasks.run_resuming import decide, resume_decided, revive_dead
+from kosmos.tasks.run_resuming import decide, resume_decided, revive_dead, tend_runs
 
 from .reacting import Cluster, Mind, analysis, answer, judge, kubectl, react_with
 from .scene import Scene
@@ -160,6 +160,19 @@ async def test_a_run_goes_on_in_another_process_after_the_word(scene: Scene) -> 
         stream = runs.follow_run(elsewhere, scene.owner, talk.session.id, asked.run_id)
         events = [event async for event in stream if event is not None]
         await elsewhere.runs.close()
+    assert cluster.changes == [["delete", "pod", "web"]]
+    assert final(events)["answer"] == "Pod web is deleted (T1)."
+
+
+async def test_a_word_that_is_only_stored_is_heard_by_whoever_tends_runs(scene: Scene) -> None:
+    async with waiting(scene) as (talk, cluster, asked):
+        tending = asyncio.create_task(tend_runs(talk.scene.bench, every=600))
+        await asyncio.sleep(0)
+        await approvals.record_decision(talk.scene.bench, scene.owner, asked.id, approved=True)
+        async with asyncio.timeout(60):
+            events = await until(talk, asked.run_id)
+        tending.cancel()
+        await asyncio.gather(tending, return_exceptions=True)
     assert cluster.changes == [["delete", "pod", "web"]]
     assert final(events)["answer"] == "Pod web is deleted (T1)."
 
