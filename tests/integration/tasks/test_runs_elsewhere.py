@@ -63,10 +63,12 @@ async def test_a_stop_is_heard_at_once(scene: Scene) -> None:
 
 
 async def test_of_many_who_see_a_dead_run_one_ends_it_and_nobody_one_that_was_taken(scene: Scene) -> None:
-    async with ModelServer([STALLED]) as server:
+    async with ModelServer([Reply(hang=True)]) as server:
         talk = await _ready(scene, server)
         elsewhere = another(scene.bench)
         begun = await talk.start("Tell me.")
+        await server.until_active(1, within=30)
+        await scene.bench.runs.flush(begun.id)  # it says nothing more by itself
         async with scene.bench.db.write() as conn:
             taken = {"before": begun.worker, "worker": "somebody:1:x", "now": scene.bench.clock()}
             assert await table.claim_run(conn, begun.id, RunStatus.RUNNING, **taken)
