@@ -90,9 +90,11 @@ async def _get(scene: Scene, run_id: str) -> table.Run:
 
 
 async def test_a_run_that_was_let_go_is_dead_for_everybody(scene: Scene) -> None:
-    async with ModelServer([STALLED]) as server:
+    async with ModelServer([Reply(hang=True)]) as server:
         talk = await _ready(scene, server)
         run = await talk.start("Tell me.")
+        await server.until_active(1, within=30)
+        await scene.bench.runs.flush(run.id)
         elsewhere = another(scene.bench)
         assert await run_dead.dead_runs(elsewhere) == []
         async with scene.bench.db.write() as conn:
