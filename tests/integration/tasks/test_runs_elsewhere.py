@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from kosmos.db import runs as table
-from kosmos.domain.sessions import RunStatus
+from kosmos.domain.sessions import Run, RunStatus
 from kosmos.doubles.model_server import ModelServer, Reply
 from kosmos.tasks import run_dead, run_hall, runs
 from kosmos.tasks.run_hall import RunHall
@@ -70,8 +70,14 @@ async def test_of_many_who_see_a_dead_run_one_ends_it_and_nobody_one_that_was_ta
         await server.until_active(1, within=30)
         await scene.bench.runs.flush(begun.id)  # it says nothing more by itself
         async with scene.bench.db.write() as conn:
-            taken = {"before": begun.worker, "worker": "somebody:1:x", "now": scene.bench.clock()}
-            assert await table.claim_run(conn, begun.id, RunStatus.RUNNING, **taken)
+            assert await table.claim_run(
+                conn,
+                begun.id,
+                RunStatus.RUNNING,
+                before=begun.worker,
+                worker="somebody:1:x",
+                now=scene.bench.clock(),
+            )
         await run_dead.bury(elsewhere, begun)  # as it was when it was found dead
         assert (await _get(scene, begun.id)).status is RunStatus.RUNNING
         now = await _get(scene, begun.id)
@@ -82,7 +88,7 @@ async def test_of_many_who_see_a_dead_run_one_ends_it_and_nobody_one_that_was_ta
         assert len(ends) == 1
 
 
-async def _get(scene: Scene, run_id: str) -> table.Run:
+async def _get(scene: Scene, run_id: str) -> Run:
     async with scene.bench.db.read() as conn:
         found = await table.get_run(conn, run_id)
     assert found is not None
