@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -41,7 +40,7 @@ def main() -> None:
         redis = stack.enter_context(redis_server(folder))
         ports = tuple(free_port() for _ in range(SERVERS))
         place = Place(folder, database.url, redis.url, ports, free_port())
-        crew = Crew(place)
+        crew = Crew(place, options.workers)
         stack.callback(crew.stop)
         outcome = asyncio.run(Load(options, crew, database, redis).run())
     print_report(outcome)
@@ -60,6 +59,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--users", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--think", type=float, default=25.0, help="seconds between two things a user does")
     parser.add_argument("--documents", type=int, default=240, help="that are there before")
@@ -137,16 +137,17 @@ class Load:
         before, own = self._read_meter(), time.process_time()
         target = Target(self._crew, self._database, self._redis, self._record, self._meter, self._rng)
         strikes = [] if options.no_kills else plan(target, seconds, once=options.once)
-        striking = asyncio.create_task(strike_on(strikes, self._crew))
+        tending = asyncio.create_task(self._crew.tend_on())
+        striking = asyncio.create_task(strike_on(strikes))
         await asyncio.gather(*(user.live(began + seconds, options.think) for user in users))
         struck = await striking
+        tending.cancel()
         ended = time.monotonic()
-        taken = self._read_meter()
-        taken.subtract(before)
+        taken = {group: seconds - before[group] for group, seconds in self._read_meter().items()}
         _say("the storm is over", began)
         return struck, (began, ended), {**taken, "clients": time.process_time() - own}
 
-    def _read_meter(self) -> Counter[str]:
+    def _read_meter(self) -> dict[str, float]:
         return self._meter.read(living(self._crew, self._database, self._redis))
 
     def _verify(self) -> str:

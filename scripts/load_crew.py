@@ -7,19 +7,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import httpx2
-import psutil
 from load_texts import Script
 
 START_SECONDS = 240.0
 STOP_SECONDS = 20.0
 SERVERS = 2
-WORKERS = 3
+TEND_SECONDS = 1.0
 SLOTS = 2  # jobs that a worker has at once
 
 
@@ -73,6 +71,7 @@ class Member:
         self._words = [sys.executable, "-m", "kosmos", *words]
         self._environment = place.environment()
         self._log = place.folder / f"{name}.log"
+        self.struck = False  # it is killed on purpose, and will be started again
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -81,12 +80,14 @@ class Member:
 
     def kill(self) -> None:
         """Kill -9."""
+        self.struck = True
         self.process.kill()
         self.process.wait()
 
     def start(self) -> None:
         """Start it again."""
         self.process = self._start()
+        self.struck = False
 
     def stop(self) -> None:
         """Ask it to end; kill it when it does not."""
@@ -101,40 +102,43 @@ class Meter:
     """The CPU seconds of groups of processes, also of those that were killed meanwhile."""
 
     def __init__(self) -> None:
-        self._ended: Counter[str] = Counter()
+        self._ended: dict[str, float] = {}
 
     def note_end(self, group: str, pid: int) -> None:
         """Keep what a process and its children took: it is about to be killed."""
-        self._ended[group] += tree_seconds(pid)
+        self._ended[group] = self._ended.get(group, 0.0) + tree_seconds(pid)
 
-    def read(self, living: Mapping[str, list[int]]) -> Counter[str]:
+    def read(self, living: Mapping[str, list[int]]) -> dict[str, float]:
         """What each group took so far."""
-        now = Counter(self._ended)
-        for group, pids in living.items():
-            now[group] += sum(tree_seconds(pid) for pid in pids)
-        return now
+        return {
+            group: self._ended.get(group, 0.0) + sum(map(tree_seconds, pids))
+            for group, pids in living.items()
+        }
 
 
 def tree_seconds(pid: int) -> float:
-    """The CPU seconds of a process, its children, and the children that have ended."""
-    try:
-        top = psutil.Process(pid)
-        every = [top, *top.children(recursive=True)]
-    except psutil.Error:
-        return 0.0
-    total = 0.0
-    for process in every:
-        try:
-            total += sum(process.cpu_times()[:4])  # its own, and those of children it has waited for
-        except psutil.Error:
-            continue
-    return total
+    """The CPU seconds of a process, its children, and those of its children that have ended."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:  # the name, in parentheses, may hold anything
+            words = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it has just ended
+        number = int(path.parent.name)
+        parents[number] = int(words[1])
+        ticks[number] = sum(map(int, words[11:15]))  # user, system, and both of children waited for
+    found, fresh = {pid}, [pid]
+    while fresh:
+        fresh = [one for one, parent in parents.items() if parent in fresh and one not in found]
+        found.update(fresh)
+    return sum(ticks.get(one, 0) for one in found) / os.sysconf("SC_CLK_TCK")
 
 
 class Crew:
     """All processes of Kosmos; one that ends by itself is started again, and that is noted."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, workers: int) -> None:
         self.place = place
         script = place.folder / "script.json"
         script.write_text(json.dumps({"default": {**asdict(Script()), "repeat": True}}), encoding="utf-8")
@@ -145,9 +149,9 @@ class Crew:
             self._add(f"api{number}", ["serve", "--port", str(port)])
             if not number:  # the first makes the owner and the keys that the others use
                 asyncio.run(until_ready(place.bases[0]))
-        for number in range(WORKERS):
+        for number in range(workers):
             self._add(f"worker{number}", ["worker", "--dramatiq", "--slots", str(SLOTS)])
-        self.crashes: list[str] = []
+        self.crashes: list[tuple[float, str]] = []
 
     def _add(self, name: str, words: list[str]) -> None:
         self.members[name] = Member(name, words, self.place)
@@ -162,9 +166,16 @@ class Crew:
     def tend(self) -> None:
         """Start again what has ended although nobody killed it."""
         for member in self.members.values():
-            if member.process.poll() is not None:
-                self.crashes.append(f"{member.name} ended with {member.process.returncode}")
+            if not member.struck and member.process.poll() is not None:
+                text = f"{member.name} ended by itself with {member.process.returncode}"
+                self.crashes.append((time.monotonic(), text))
                 member.start()
+
+    async def tend_on(self) -> None:
+        """Do so for ever."""
+        while True:
+            await asyncio.sleep(TEND_SECONDS)
+            self.tend()
 
     def stop(self) -> None:
         """End them all."""

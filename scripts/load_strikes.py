@@ -96,14 +96,12 @@ def plan(target: Target, seconds: float, *, once: bool) -> list[tuple[float, str
     return sorted(found, key=lambda item: item[0])
 
 
-async def strike_on(strikes: list[tuple[float, str, Strike]], crew: Crew) -> list[str]:
+async def strike_on(strikes: list[tuple[float, str, Strike]]) -> list[str]:
     """Strike when it is time; what was struck."""
     began = time.monotonic()
     done: list[str] = []
     for after, name, strike in strikes:
-        while (left := began + after - time.monotonic()) > 0:
-            await asyncio.sleep(min(1.0, left))
-            crew.tend()
+        await asyncio.sleep(max(0.0, began + after - time.monotonic()))
         await strike()
         done.append(f"{name}@{time.monotonic() - began:.0f}s")
     return done
