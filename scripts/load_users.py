@@ -59,7 +59,8 @@ class User:
                 await act()
             except GaveUp as error:
                 self.gave_up.append(f"{self.name}: {what}: {error}")
-            await asyncio.sleep(min(self.rng.expovariate(1 / think), 4 * think))
+            left = max(0.0, until - time.monotonic())
+            await asyncio.sleep(min(self.rng.expovariate(1 / think), left))
 
     async def search(self) -> None:
         """Look for something in one space, or in all."""
@@ -170,12 +171,14 @@ class User:
             {"question": question, "space_ids": [*self.spaces]},
         )
         deadline = time.monotonic() + LONGEST_RUN
+        heard: Heard | None = None
         for attempt in range(1000):
             async with self.client.stream("ask", "POST", path, token=self.token, json=form) as response:
                 if response is not None and response.status_code == 200:
                     heard = self.ledger.note_run(response.headers["Kosmos-Run-ID"], self.session_id, question)
                     await self._listen(response, heard, listen)
-                    return heard
+            if heard is not None:  # also where the stream broke: the question is taken
+                return heard
             if (found := await self._find_run()) is not None:
                 return self.ledger.note_run(found, self.session_id, question)
             if time.monotonic() > deadline:
