@@ -63,6 +63,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--think", type=float, default=25.0, help="seconds between two things a user does")
     parser.add_argument("--documents", type=int, default=240, help="that are there before")
+    parser.add_argument(
+        "--idle", type=int, default=30, help="searches of each of four users before the storm"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--no-kills", action="store_true")
     parser.add_argument("--once", action="store_true", help="strike each thing a single time")
@@ -94,7 +97,7 @@ class Load:
         try:
             async with open_app(Settings.model_validate(home)) as app:
                 users = await self._prepare(client, app)
-                began = await search_idly(users)
+                began = await search_idly(users, options.idle)
                 idle = (began, time.monotonic())
                 strikes, storm, cpu = await self._storm(users)
                 verdict = await judge(app, self._ledger)

@@ -16,7 +16,6 @@ SPACES = 8
 BATCH = 20  # documents in one upload
 AT_ONCE = 8  # accounts that are made at once
 IDLE_USERS = 4
-IDLE_SEARCHES = 30  # by each of them
 IDLE_PAUSE = 0.3
 WARM = 6
 
@@ -91,15 +90,15 @@ class Stage:
         return User(f"user{number}", *own, client=self.client, ledger=self.ledger, rng=rng)
 
 
-async def search_idly(users: list[User]) -> float:
+async def search_idly(users: list[User], searches: int) -> float:
     """A few users search while nobody else does anything; when the first search that counts began."""
     for user in users[:IDLE_USERS]:
-        for _ in range(WARM):
+        for _ in range(min(WARM, searches)):
             await user.search()
     began = time.monotonic()
 
     async def some(user: User) -> None:
-        for _ in range(IDLE_SEARCHES):
+        for _ in range(searches):
             await user.search()
             await asyncio.sleep(IDLE_PAUSE)
 

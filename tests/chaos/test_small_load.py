@@ -9,13 +9,14 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "load.py"
 SMALL = ("--users", "8", "--workers", "2", "--minutes", "0.3", "--think", "3", "--documents", "16")
+QUICK = ("--idle", "2", "--once", "--loose")
 
 
 def test_nothing_is_lost_or_doubled_while_parts_are_killed() -> None:
     with tempfile.TemporaryDirectory(prefix="kosmos-") as folder:  # short: names of sockets must be
         result = Path(folder) / "load.json"
         done = subprocess.run(
-            [sys.executable, SCRIPT, *SMALL, "--once", "--loose", "--seed", "3", "--json", result],
+            [sys.executable, SCRIPT, *SMALL, *QUICK, "--seed", "3", "--json", result],
             env={**os.environ, "TMPDIR": folder},
             capture_output=True,
             text=True,
