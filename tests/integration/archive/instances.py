@@ -91,13 +91,24 @@ async def give_vectors(app: App, space_id: str) -> None:
         await fill_rows(app.bench.store, space_id, vectors)
 
 
+async def cited_lines(app: App) -> dict[str, Any]:
+    """A citation as answers store it, of lines that are there."""
+    from kosmos.db import documents
+
+    async with app.bench.db.read() as conn:
+        (document, *_) = await documents.find_by_source(conn, await default_space(app), "battery.md")
+    place = {"document_id": document.id, "source": document.source, "start_line": 3, "end_line": 4}
+    return {"marker": "1", **place, "quote": "The battery lasts two years.", "version": document.version}
+
+
 async def talk(app: App) -> None:
     """A session with a question, its answer and what was cited; a credential; a waiting approval."""
     who, now = await app.local_user(), app.bench.clock()
     session, run = new_id(), new_id()
     moments = {"created_at": now, "updated_at": now}
     tokens = {"prompt_tokens": 1, "cached_tokens": 0, "output_tokens": 2}
-    cited = {"citations": [{"document_id": new_id(), "start_line": 3, "end_line": 4, "score": 0.1 + 0.2}]}
+    lost = {"document_id": new_id(), "start_line": 3, "end_line": 4, "score": 0.1 + 0.2}
+    cited = {"citations": [await cited_lines(app), lost]}
     message = {"session_id": session, "run_id": run, "metadata": cited, "token_count": 3, "compressed": False}
     rows: list[tuple[str, dict[str, Any]]] = [
         ("chat_session", {"id": session, "owner_id": who.user.id, "title": "谈话", "origin": "chat",
@@ -109,6 +120,8 @@ async def talk(app: App) -> None:
         ("event", {"run_id": run, "sequence": 1, "session_id": session, "type": "delta",
                    "payload": {"text": "é 漢 😀", "big": 1e22, "small": 1e-7, "none": None},
                    "created_at": now}),
+        ("event", {"run_id": run, "sequence": 2, "session_id": session, "type": "final_answer",
+                   "payload": {"answer": "两年 [1]", **cited}, "created_at": now}),
         ("approval", {"id": new_id(), "run_id": run, "session_id": session, "owner_id": who.user.id,
                       "status": "PENDING", "digest": "a" * 64, "request": {"command": "ls"}, "reason": "",
                       "created_at": now, "expires_at": now + timedelta(days=1)}),
@@ -143,9 +156,9 @@ async def contents(app: App) -> dict[str, Content]:
 
 
 async def index_of(app: App, space_id: str) -> dict[str, Any]:
-    """The index of a space in comparable form: texts and vectors by chunk."""
+    """The index of a space in comparable form: texts and vectors by chunk, bit by bit."""
     rows = await app.bench.store.scan(collection_of(space_id))
     return {
-        row.pk: (row.fields["text"], {route: vector.tolist() for route, vector in row.dense.items()})
+        row.pk: (row.fields["text"], {route: vector.tobytes() for route, vector in row.dense.items()})
         for row in rows
     }

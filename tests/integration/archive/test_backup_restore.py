@@ -78,6 +78,7 @@ async def test_everything_comes_back(tmp_path: Path, other: Settings) -> None:
     assert restored.verified.faults == ()
     assert (restored.verified.verified, restored.verified.documents) == (len(TEXTS), len(TEXTS))
     assert restored.index.vectors > 0
+    assert (restored.verified.citations, restored.verified.gone) == (2, 2)
     async with opened(other) as app:
         assert (await app.local_user()).user.is_admin  # the token came along
         assert different(before, await contents(app)) == []

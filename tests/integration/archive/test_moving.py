@@ -71,6 +71,7 @@ async def test_there_and_back(tmp_path: Path, postgres_url: str, bucket: str) ->
         there = await move(app, away)
     assert there.after == there.before
     assert there.after.verified == len(TEXTS)
+    assert (there.after.citations, there.after.gone) == (2, 2)  # of the message and of the event
     async with opened(away) as app:
         assert different(before, await contents(app)) == []
         assert await index_of(app, space) == index
@@ -84,6 +85,16 @@ async def test_there_and_back(tmp_path: Path, postgres_url: str, bucket: str) ->
         # New work goes on: numbers that the database gives follow those that are there.
         await add(app, {"new.md": "# New\n\nAdded after all.\n"})
         assert (await verify_all(app.bench)).verified == len(TEXTS) + 1
+
+
+async def test_a_false_citation_is_not_moved(tmp_path: Path) -> None:
+    home = settings_of(tmp_path / "home")
+    async with filled(home) as app:
+        async with app.bench.db.write() as conn:
+            false = sa.text("UPDATE chat_message SET metadata = replace(metadata, 'two years', 'ten years')")
+            await conn.execute(false)
+        with pytest.raises(Conflict, match="wrong before"):
+            await move(app, target_settings(home, str(tmp_path / "other")))
 
 
 async def test_numbers_go_on_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
