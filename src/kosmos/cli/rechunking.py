@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kosmos.errors import KosmosError
+from kosmos.errors import KosmosError, NotFound
 
 if TYPE_CHECKING:
     from kosmos.app import App
@@ -60,10 +60,13 @@ async def _documents(
     """The named documents, or all of the space that have a text."""
     from kosmos.accounts.access import resolve_space
     from kosmos.domain.accounts import Role
-    from kosmos.tasks.documents import find_document, list_documents
+    from kosmos.tasks.documents import find_document, get_document, list_documents
 
     for name in names:
-        yield await find_document(app.bench, who, name, space=space)
+        try:
+            yield await get_document(app.bench, who, name)  # an id needs no space
+        except NotFound:
+            yield await find_document(app.bench, who, name, space=space)
     if names:
         return
     async with app.bench.db.read() as conn:

@@ -45,7 +45,8 @@ def owner(instance: Instance) -> Caller:
 @pytest.fixture(scope="session")
 def library(owner: Caller) -> str:
     """The id of the space with all the files."""
-    return next(item["id"] for item in owner.ok("GET", "/spaces")["items"] if item["name"] == LIBRARY)
+    listed = owner.ok("GET", "/spaces")["items"]
+    return next(str(item["id"]) for item in listed if item["name"] == LIBRARY)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ class Instance:
     def start(self, name: str, *arguments: str) -> None:
         """Start a process that goes on until it is ended."""
         with self.log(name).open("ab") as err:
-            command = [KOSMOS, *arguments]
+            command = [str(KOSMOS), *arguments]
             process = subprocess.Popen(command, env=self.command.environ, stdout=err, stderr=err)
         self.processes[name] = process
 
