@@ -604,7 +604,14 @@ def test_settings_proof_and_cost(results: Results) -> None:
     assert "no value for producer" in check_refusal(results["spaces set badly"], 2)
     assert results["documents cost"]["sum"]["calls"] == 0
     assert results["documents cost estimate"]["documents"] == 2
-    assert results["verify"] == {"documents": 2, "verified": 2, "waiting": 0, "faults": []}
+    assert results["verify"] == {
+        "documents": 2,
+        "verified": 2,
+        "waiting": 0,
+        "citations": 0,
+        "gone": 0,
+        "faults": [],
+    }
     told = results["verify for people"]
     assert (told.returncode, told.stdout, told.stderr) == (0, "verified 2 of 2\n", "")
 
