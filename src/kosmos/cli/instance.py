@@ -67,6 +67,7 @@ def serve(
     from kosmos.app import open_app
     from kosmos.config import load_settings
     from kosmos.config.logs import configure_logging
+    from kosmos.config.memory import settle_memory
     from kosmos.sessions.streams import LEAVE_STREAMS
 
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
@@ -95,6 +96,7 @@ def serve(
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            settle_memory()
             url = f"http://{settings.host}:{settings.port}"
             sys.stderr.write(f"Kosmos at {url} (token in {settings.token_file})\n")
             if link:

@@ -246,6 +246,7 @@ def worker(
     from kosmos import workers
     from kosmos.config import load_settings
     from kosmos.config.logs import configure_logging
+    from kosmos.config.memory import settle_memory
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
@@ -259,6 +260,7 @@ def worker(
         signal.signal(number, lambda _number, _frame: stopped.set())
     kind = workers.dramatiq_worker if dramatiq else workers.polling_worker
     with workers.counted(settings, metrics_host, metrics_port), kind(settings, many):
+        settle_memory()
         sys.stderr.write(f"Working on up to {many} jobs at once. Stop with Ctrl-C.\n")
         while not stopped.wait(0.5):
             pass

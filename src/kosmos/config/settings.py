@@ -108,7 +108,7 @@ class Settings(BaseModel):
         description="How many jobs one process works on at once. 0: `kosmos serve` works on none.",
     )
     worker_nice: int = Field(
-        default=5,
+        default=10,
         ge=0,
         le=19,
         description="By how much `kosmos worker` steps back for others on its machine, as `nice` counts.",

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kosmos.db.brief import hot
 from kosmos.db.tables import chunk, document
-from kosmos.db.types import Row
+from kosmos.db.types import Row, among
 from kosmos.domain.chunks import Chunk, ChunkType
 
 _COLUMNS = [column for column in chunk.c if column.name not in ("created_at", "updated_at")]
@@ -95,7 +95,7 @@ async def live_ids(conn: AsyncConnection, ids: Sequence[str], spaces: Collection
     query = (
         sa.select(chunk.c.id)
         .join(document, document.c.id == chunk.c.document_id)
-        .where(chunk.c.id.in_(ids), chunk.c.generation == document.c.live_generation)
+        .where(among(conn, chunk.c.id, ids), chunk.c.generation == document.c.live_generation)
         .where(chunk.c.space_id.in_(list(spaces)))
     )
     return set(await conn.scalars(query))

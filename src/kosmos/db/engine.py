@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from kosmos.config.pools import postgres_engine
 from kosmos.db.brief import BriefConnection
 from kosmos.db.sqlite import BUSY_SECONDS, Connection
 from kosmos.errors import ConfigError, EngineUnavailable
@@ -43,6 +44,8 @@ class Database:
         if self.is_sqlite:
             _prepare_file(Path(str(self.url.database)))
         self.engine = _engine(self.url)
+        alone = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        self._reading = self.engine.execution_options(**alone)  # of the same pool
         # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
         self._writer = asyncio.Lock() if self.is_sqlite else None
         self._quick: AsyncEngine | None = None
@@ -51,9 +54,10 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A connection in a transaction that sees one state of the data and changes nothing."""
+        """A connection that changes nothing. On SQLite it sees one state of the data; on PostgreSQL each
+        query sees its own, in a transaction or not, so that there is none to be begun and ended."""
         with _clear_errors(self.url):
-            async with self.engine.connect() as conn:
+            async with self._reading.connect() as conn:
                 yield conn
 
     @asynccontextmanager
@@ -181,7 +185,7 @@ def _engine(url: sa.URL) -> AsyncEngine:
                 "PostgreSQL is configured, but its driver is not installed.",
                 remedy="Run: pip install 'kosmos[postgres]'",
             ) from None
-        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+        return postgres_engine(url, size=10, more=20)
     return _sqlite_engine(url, brief=False)
 
 

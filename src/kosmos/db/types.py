@@ -1,10 +1,12 @@
 """Column types that behave the same on SQLite and PostgreSQL."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 Row = sa.Row[*tuple[Any, ...]]
 
@@ -13,6 +15,16 @@ SHA256 = sa.String(64)
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 # None is stored as NULL, so that an index can leave such rows out.
 JSON_OR_NULL = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+
+
+def among(
+    conn: AsyncConnection, column: sa.ColumnElement[str], values: Sequence[str]
+) -> sa.ColumnElement[bool]:
+    """Whether a column has one of many values. For PostgreSQL they are one parameter: a statement with
+    hundreds of them would be made and parsed anew for each number of them."""
+    if conn.dialect.name != "postgresql":
+        return column.in_(values)
+    return column == sa.func.any(sa.bindparam(None, list(values), type_=postgresql.ARRAY(sa.Text)))
 
 
 class UtcDateTime(sa.types.TypeDecorator[datetime]):

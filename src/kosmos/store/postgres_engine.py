@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from kosmos.config.pools import postgres_engine
 from kosmos.errors import ConfigError, EngineUnavailable
 
 
@@ -69,4 +70,4 @@ def _engine(url: sa.URL) -> AsyncEngine:
             "The index is in PostgreSQL, but its driver is not installed.",
             remedy="Run: pip install 'kosmos[postgres]'",
         ) from None
-    return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=10)
+    return postgres_engine(url, size=5, more=10)
