@@ -63,7 +63,7 @@ class PostgresStore:
 
     async def collections(self) -> list[str]:
         """The collections there are."""
-        async with self._server.read() as conn:
+        async with self._server.glance() as conn:
             there = await conn.execute(sa.text("SELECT to_regclass('kosmos_index')"))
             if there.scalar() is None:
                 return []
@@ -136,7 +136,7 @@ class PostgresStore:
 
     async def count(self, collection: str, where: Filter | None = None) -> int:
         """How many rows there are, or match."""
-        async with self._server.read() as conn:
+        async with self._server.glance() as conn:
             table = await self._found(conn, collection)
             return 0 if table is None else await self._counted(conn, table, where)
 
@@ -163,7 +163,7 @@ class PostgresStore:
     async def term_counts(self, collection: str, route: str, terms: Sequence[int]) -> TermCounts:
         """In how many rows each of the terms occurs."""
         counts = dict.fromkeys(terms, 0)
-        async with self._server.read() as conn:
+        async with self._server.glance() as conn:
             table = await self._found(conn, collection)
             rows = await self._counted(conn, table, None) if table else 0
             if table is None or route not in table.sparse:
@@ -178,7 +178,7 @@ class PostgresStore:
 
     async def stats(self, collection: str) -> Stats:
         """How full the collection is."""
-        async with self._server.read() as conn:
+        async with self._server.glance() as conn:
             table = await self._found(conn, collection)
             if table is None:
                 return Stats(0)
@@ -235,7 +235,7 @@ class PostgresStore:
     async def _rows(
         self, collection: str, where: Filter, *, limit: int, after: str, vectors: bool
     ) -> list[IndexRow]:
-        async with self._server.read() as conn:
+        async with self._server.glance() as conn:
             table = await self._found(conn, collection)
             if table is None or limit < 1:
                 return []

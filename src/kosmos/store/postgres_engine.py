@@ -16,6 +16,14 @@ class Server:
     def __init__(self, url: str) -> None:
         self._url = _parse(url)
         self._engine = _engine(self._url)
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # of the same pool
+
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[AsyncConnection]:
+        """A connection of which each query sees its own state: no transaction has to be begun and ended."""
+        with self._clear_errors():
+            async with self._single.connect() as conn:
+                yield conn
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:

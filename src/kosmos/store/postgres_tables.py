@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,6 +18,7 @@ _TABLES = (
        collection text NOT NULL REFERENCES kosmos_index (collection) ON DELETE CASCADE,
        name text NOT NULL, dimension integer, UNIQUE (collection, name))""",
 )
+_WITH_LISTS: WeakSet[sa.Pool] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,7 @@ class Table:
 
 async def find_table(conn: AsyncConnection, collection: str) -> Table | None:
     """The table of a collection, if there is one."""
-    there = await conn.execute(sa.text("SELECT to_regclass('kosmos_index_route')"))
-    if there.scalar() is None:
+    if not await _has_lists(conn):
         return None
     found = await conn.execute(
         sa.text(
@@ -54,6 +55,17 @@ async def find_table(conn: AsyncConnection, collection: str) -> Table | None:
         {row[2]: f"r{row[1]}" for row in routes},
         {row[2]: row[3] for row in routes if row[3] is not None},
     )
+
+
+async def _has_lists(conn: AsyncConnection) -> bool:
+    """Whether the lists of collections and routes are there. Once a reader has seen them, they stay."""
+    pool = conn.engine.sync_engine.pool
+    if pool in _WITH_LISTS:
+        return True
+    there = (await conn.execute(sa.text("SELECT to_regclass('kosmos_index_route')"))).scalar() is not None
+    if there and "isolation_level" in await conn.run_sync(lambda sync: sync.get_execution_options()):
+        _WITH_LISTS.add(pool)  # a writer may have made them itself, and take that back
+    return there
 
 
 async def make_table(conn: AsyncConnection, collection: str) -> None:
