@@ -61,7 +61,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--users", type=int, default=200)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--think", type=float, default=25.0, help="seconds between two things a user does")
+    parser.add_argument("--think", type=float, default=40.0, help="seconds between two things a user does")
     parser.add_argument("--documents", type=int, default=240, help="that are there before")
     parser.add_argument("--idle", type=int, default=30, help="searches of each of four users before")
     parser.add_argument("--seed", type=int, default=int(time.time()))
