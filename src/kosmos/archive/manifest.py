@@ -76,13 +76,13 @@ def load_manifest(data: bytes, kind: str) -> Manifest:
         raise refused("its manifest is no text") from None
     if not isinstance(body, dict) or not isinstance(body.get("format"), int):
         raise refused("its manifest cannot be read")
+    if body.get("kind") != kind:
+        known = {BACKUP: "a backup: use kosmos restore", SPACE: "a space: use kosmos import"}
+        raise refused(f"it is {known.get(str(body.get('kind')), 'of an unknown kind')}")
     if body["format"] > FORMATS[kind]:
         raise refused(f"its format {body['format']} is newer than this version of Kosmos knows")
     if set(body) != _FIELDS:
         raise refused(f"its manifest lacks or has unknown fields: {sorted(set(body) ^ _FIELDS)[:5]}")
-    if body["kind"] != kind:
-        known = {BACKUP: "a backup: use kosmos restore", SPACE: "a space: use kosmos import"}
-        raise refused(f"it is {known.get(str(body['kind']), 'of an unknown kind')}")
     texts = (body[name] for name in ("version", "revision", "created_at"))
     if not all(isinstance(text, str) and len(text) <= 64 for text in texts):
         raise refused("its manifest cannot be read")

@@ -102,7 +102,7 @@ def _manifest_bytes(archive: zipfile.ZipFile) -> bytes:
     try:
         with archive.open(NAME) as file:
             return file.read(MOST_MANIFEST)
-    except _DAMAGE_READING:
+    except (*_DAMAGE_READING, OSError):  # a place before the file
         raise refused("its manifest is damaged") from None
 
 

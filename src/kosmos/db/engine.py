@@ -44,8 +44,6 @@ class Database:
         if self.is_sqlite:
             _prepare_file(Path(str(self.url.database)))
         self.engine = _engine(self.url)
-        alone = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
-        self._reading = self.engine.execution_options(**alone)  # of the same pool
         # SQLite has one writer: waiting here is fair and cheap, waiting inside SQLite is polling.
         self._writer = asyncio.Lock() if self.is_sqlite else None
         self._quick: AsyncEngine | None = None
@@ -57,7 +55,7 @@ class Database:
         """A connection that changes nothing. On SQLite it sees one state of the data; on PostgreSQL each
         query sees its own, in a transaction or not, so that there is none to be begun and ended."""
         with _clear_errors(self.url):
-            async with self._reading.connect() as conn:
+            async with self._readers().connect() as conn:
                 yield conn
 
     @asynccontextmanager
@@ -125,6 +123,10 @@ class Database:
         if self._quick is not None:
             await self._quick.dispose()
         await self.engine.dispose()
+
+    def _readers(self) -> AsyncEngine:
+        """The engine for reads, of the same pool."""
+        return self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def _open_brief(self) -> BriefConnection:
         self._quick = self._quick or _sqlite_engine(self.url, brief=True)

@@ -24,6 +24,7 @@ async def bench(db: Database, tmp_path: Path) -> AsyncIterator[Workbench]:
         db=db, blobs=FolderBlobs(tmp_path / "blobs"), store=LocalStore(tmp_path / "index"), clock=FixedClock()
     )
     yield made
+    await made.runs.close()
     await made.checkpoints.close()
     await made.converter.close()
     await made.fetcher.close()
