@@ -12,7 +12,7 @@ import pytest
 
 from .world import simulate
 
-SEEDS = int(os.environ.get("KOSMOS_SIM_SEEDS", "600"))
+SEEDS = int(os.environ.get("KOSMOS_SIM_SEEDS", "400"))
 FIRST = int(os.environ.get("KOSMOS_SIM_FIRST", "0"))
 SHARDS = 20
 ROOT = Path(__file__).resolve().parents[2]

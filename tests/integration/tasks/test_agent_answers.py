@@ -31,7 +31,7 @@ from .talks import (
     use_model,
 )
 
-RUNS = int(os.environ.get("KOSMOS_ANSWER_RUNS", "150"))  # hundreds more after a change of citations
+RUNS = int(os.environ.get("KOSMOS_ANSWER_RUNS", "100"))  # hundreds more after a change of citations
 WORDS = "pump oil grade filter alarm 证书 轮换 备份 值班 every 40 days blocked Norway 1962".split()  # noqa: SIM905
 TEXTS = {
     "pump.md": PUMP,
