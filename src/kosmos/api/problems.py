@@ -127,64 +127,66 @@ def problem_response(
 
 def install(api: FastAPI) -> None:
     """Let every error of the application leave as a problem."""
+    api.add_exception_handler(errors.KosmosError, _ours)
+    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(HTTPException, _http)
 
-    async def ours(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, errors.KosmosError)  # noqa: S101
-        status = status_of(error)
-        if status >= 500:
-            log.error("request failed", exc_info=error, extra={"request_id": request_id(request.scope)})
-        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-        if isinstance(error, errors.ProviderBusy | errors.SlowDown) and error.retry_after is not None:
-            headers["Retry-After"] = str(int(error.retry_after) + 1)
-        if isinstance(error, errors.EngineUnavailable):
-            headers["Retry-After"] = str(AGAIN_SECONDS)
-        return problem_response(
-            Problem(
-                title=type(error).__name__,
-                status=status,
-                detail=error.message,
-                remedy=error.remedy,
-                request_id=request_id(request.scope),
-            ),
-            headers,
-            path=request.url.path,
-        )
 
-    async def invalid(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        # What was sent is not repeated: it may hold a key, and may be no JSON that could be sent back.
-        found = [
-            {"where": [str(part)[:100] for part in e["loc"]], "what": str(e["msg"])}
-            for e in error.errors()[:MAX_ERRORS]
-        ]
-        return problem_response(
-            Problem(
-                title="InvalidInput",
-                status=422,
-                detail="The request does not have the form that is needed.",
-                remedy="See `errors`; the form is described in /api/v1/openapi.json.",
-                request_id=request_id(request.scope),
-                errors=found,
-            ),
-            path=request.url.path,
-        )
+async def _ours(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, errors.KosmosError)  # noqa: S101
+    status = status_of(error)
+    if status >= 500:
+        log.error("request failed", exc_info=error, extra={"request_id": request_id(request.scope)})
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if isinstance(error, errors.ProviderBusy | errors.SlowDown) and error.retry_after is not None:
+        headers["Retry-After"] = str(int(error.retry_after) + 1)
+    if isinstance(error, errors.EngineUnavailable):
+        headers["Retry-After"] = str(AGAIN_SECONDS)
+    return problem_response(
+        Problem(
+            title=type(error).__name__,
+            status=status,
+            detail=error.message,
+            remedy=error.remedy,
+            request_id=request_id(request.scope),
+        ),
+        headers,
+        path=request.url.path,
+    )
 
-    async def http(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)  # noqa: S101
-        # A body that is no UTF-8 is refused like one that is no JSON, whatever the framework calls it.
-        status = 422 if error.status_code == 400 else error.status_code
-        return problem_response(
-            Problem(
-                title="InvalidInput" if status == 422 else HTTPStatus(status).phrase,
-                status=status,
-                detail=f"{request.method} {request.url.path}: {error.detail}.",
-                remedy=_REMEDIES.get(status, "The routes are described in /api/v1/openapi.json."),
-                request_id=request_id(request.scope),
-            ),
-            error.headers,
-            path=request.url.path,
-        )
 
-    api.add_exception_handler(errors.KosmosError, ours)
-    api.add_exception_handler(RequestValidationError, invalid)
-    api.add_exception_handler(HTTPException, http)
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    # What was sent is not repeated: it may hold a key, and may be no JSON that could be sent back.
+    found = [
+        {"where": [str(part)[:100] for part in e["loc"]], "what": str(e["msg"])}
+        for e in error.errors()[:MAX_ERRORS]
+    ]
+    return problem_response(
+        Problem(
+            title="InvalidInput",
+            status=422,
+            detail="The request does not have the form that is needed.",
+            remedy="See `errors`; the form is described in /api/v1/openapi.json.",
+            request_id=request_id(request.scope),
+            errors=found,
+        ),
+        path=request.url.path,
+    )
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    # A body that is no UTF-8 is refused like one that is no JSON, whatever the framework calls it.
+    status = 422 if error.status_code == 400 else error.status_code
+    return problem_response(
+        Problem(
+            title="InvalidInput" if status == 422 else HTTPStatus(status).phrase,
+            status=status,
+            detail=f"{request.method} {request.url.path}: {error.detail}.",
+            remedy=_REMEDIES.get(status, "The routes are described in /api/v1/openapi.json."),
+            request_id=request_id(request.scope),
+        ),
+        error.headers,
+        path=request.url.path,
+    )

@@ -1,7 +1,6 @@
 """`kosmos serve` as a process of its own, which can be killed."""
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from typing import Any, Self
 import httpx2
 
 from acceptance.forking import Forked
+from acceptance.sent_events import SentEvents
 from kosmos.doubles.model_server import ModelServer
 
 
@@ -94,13 +94,7 @@ async def prepare(http: httpx2.AsyncClient, double: ModelServer, **agent: Any) -
 
 async def read_events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
     """Server-sent events as they come."""
-    event: dict[str, Any] = {}
+    gathered = SentEvents()
     async for line in response.aiter_lines():
-        if not line and event:
+        if event := gathered.feed(line):
             yield event
-            event = {}
-        name, _, value = line.partition(": ")
-        if name == "data":
-            event["data"] = json.loads(value)
-        elif name in ("id", "event"):
-            event[name] = value

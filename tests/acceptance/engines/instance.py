@@ -1,6 +1,5 @@
 """An instance as its users see it: a server, a worker, the command, and nothing behind them."""
 
-import json
 import signal
 import subprocess
 import time
@@ -16,6 +15,7 @@ from acceptance.agents.server import free_port
 from acceptance.cli.running import KOSMOS, Done, Kosmos
 from acceptance.engines.double import Double
 from acceptance.engines.sets import EngineSet
+from acceptance.sent_events import SentEvents
 
 Json = dict[str, Any]
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
@@ -166,16 +166,10 @@ class Caller:
 
 def read_events(answer: httpx2.Response) -> Iterator[Json]:
     """Server-sent events as they come."""
-    event: Json = {}
+    gathered = SentEvents()
     for line in answer.iter_lines():
-        if not line and event:
+        if event := gathered.feed(line):
             yield event
-            event = {}
-        name, _, value = line.partition(": ")
-        if name == "data":
-            event["data"] = json.loads(value)
-        elif name in ("id", "event"):
-            event[name] = value
 
 
 @contextmanager

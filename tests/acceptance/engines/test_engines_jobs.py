@@ -1,5 +1,6 @@
 """Jobs: made, followed, paused, cancelled, tried again, and gone on with after a worker was killed."""
 
+import os
 import signal
 from typing import Any
 
@@ -13,6 +14,13 @@ def _create(owner: Caller, document: str, **context: str) -> dict[str, Any]:
     body = {"type": "chunking", "document_id": document, "context": context or STRUCTURE}
     made: dict[str, Any] = owner.ok("POST", "/jobs", body)["job"]
     return made
+
+
+def test_a_worker_steps_back_for_the_server(instance: Instance) -> None:
+    nice = {
+        name: os.getpriority(os.PRIO_PROCESS, instance.processes[name].pid) for name in ("serve", "worker")
+    }
+    assert nice["worker"] == min(19, nice["serve"] + 10)
 
 
 def test_made_followed_and_listed(instance: Instance, owner: Caller) -> None:
