@@ -301,7 +301,7 @@ def _mostly(right: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def _mcp_config(whole: Any) -> str:
-    entries, warnings = parse_entries(whole, Path("/tmp/mcp_config.json"), {"HOME": "/root"})  # noqa: S108
+    entries, warnings = parse_entries(whole, Path("mcp_config.json"), {"HOME": "/home/user"})
     require(all(isinstance(entry.is_os_server, bool) for entry in entries), "an entry")
     require(all(isinstance(line, str) for line in warnings), "a warning that is no text")
     return "read"
