@@ -129,7 +129,7 @@ class MarkerFilter:
         if kept:
             return "".join(kept)
         if _OPENED.search(self._tail):
-            return " "  # what stands around it must not close up and become a marker itself
+            return "…"  # what stands around it must not close up and become a marker itself; a blank may
         if not self._held[:1].isalnum():
             self._spaces = ""
         return ""
